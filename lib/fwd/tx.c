@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "tx.h"
+
+/* Frames that the device did not take at once are tried so many times more before they count as tx_full. */
+#define TX_RETRIES 16
+
+static void flush_port(struct worker *w, uint16_t port)
+{
+	struct tx_buffer *b = &w->tx[port];
+	uint16_t queue = w->snap->workers[w->id].txq[port];
+	uint16_t sent;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct dp_iface_counters *c = &w->counters->iface[b->iface[i]];
+
+		c->tx_packets++;
+		c->tx_bytes += b->m[i]->pkt_len;
+	}
+	sent = rte_eth_tx_burst(port, queue, b->m, b->n);
+	for (unsigned try = 0; unlikely(sent < b->n) && try < TX_RETRIES; try++)
+		sent += rte_eth_tx_burst(port, queue, b->m + sent, b->n - sent);
+	for (uint16_t i = sent; unlikely(i < b->n); i++) {
+		struct dp_iface_counters *c = &w->counters->iface[b->iface[i]];
+
+		c->tx_packets--;
+		c->tx_bytes -= b->m[i]->pkt_len;
+		worker_drop(w, b->m[i], b->iface[i], FWD_D_tx_full);
+	}
+	b->n = 0;
+}
+
+/* Devices that send no chains get one buffer; a datagram larger than a buffer can't leave there. */
+static struct rte_mbuf *make_linear(struct rte_mbuf *m)
+{
+	struct rte_mbuf *flat;
+
+	if (rte_pktmbuf_linearize(m) == 0)
+		return m;
+	flat = rte_pktmbuf_alloc(dp.pool);
+	if (flat != NULL) {
+		char *to = rte_pktmbuf_append(flat, (uint16_t)RTE_MIN(m->pkt_len, (uint32_t)UINT16_MAX));
+
+		if (to != NULL) {
+			const void *from = rte_pktmbuf_read(m, 0, m->pkt_len, to);
+
+			if (from != to)
+				memcpy(to, from, m->pkt_len);
+			*fwd_priv(flat) = *fwd_priv(m);
+		} else {
+			rte_pktmbuf_free(flat);
+			flat = NULL;
+		}
+	}
+	rte_pktmbuf_free(m);
+	return flat;
+}
+
+void tx_frame(struct worker *w, struct rte_mbuf *m, uint16_t iface)
+{
+	const struct fwd_snapshot *snap = w->snap;
+	uint16_t port = snap->ifaces[iface].port;
+	struct tx_buffer *b;
+
+	if (unlikely(!(snap->ifaces[iface].flags & IFACE_PRESENT))) {
+		worker_drop(w, m, iface, FWD_D_iface_gone);
+		return;
+	}
+	if (unlikely(m->nb_segs > 1 && !snap->ports[port].multi_seg_tx)) {
+		m = make_linear(m);
+		if (m == NULL) {
+			dp_drop_count(w->counters, iface, FWD_D_not_linear);
+			return;
+		}
+	}
+	if (unlikely(snap->workers[w->id].txq[port] == UINT16_MAX)) {
+		fwd_priv(m)->iface = iface;
+		if (rte_ring_mp_enqueue(dp.inject[snap->txq_owner[port]], m) != 0)
+			worker_drop(w, m, iface, FWD_D_handover_full);
+		else
+			w->counters->events[FWD_E_handovers]++;
+		return;
+	}
+	b = &w->tx[port];
+	if (b->n == 0)
+		w->tx_ports[w->n_tx_ports++] = port;
+	b->m[b->n] = m;
+	b->iface[b->n] = iface;
+	if (++b->n == FWD_BURST) {
+		flush_port(w, port);
+		/* it stays listed: find it again rather than list it twice */
+		for (uint16_t i = 0; i < w->n_tx_ports; i++) {
+			if (w->tx_ports[i] == port) {
+				w->tx_ports[i] = w->tx_ports[--w->n_tx_ports];
+				break;
+			}
+		}
+	}
+}
+
+void tx_datagram(struct worker *w, struct rte_mbuf *m, uint16_t iface, union nh_adj adj)
+{
+	const struct dp_iface *i = &w->snap->ifaces[iface];
+	struct rte_ether_hdr *eth;
+
+	if (unlikely(i->vlan != 0)) {
+		struct rte_vlan_hdr *tag;
+
+		eth = (struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(*eth) + sizeof(*tag));
+		if (unlikely(eth == NULL)) {
+			worker_drop(w, m, iface, FWD_D_not_linear);
+			return;
+		}
+		tag = (struct rte_vlan_hdr *)(eth + 1);
+		tag->vlan_tci = rte_cpu_to_be_16(i->vlan);
+		tag->eth_proto = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+		eth->ether_type = RTE_BE16(RTE_ETHER_TYPE_VLAN);
+	} else {
+		eth = (struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(*eth));
+		if (unlikely(eth == NULL)) {
+			worker_drop(w, m, iface, FWD_D_not_linear);
+			return;
+		}
+		eth->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	}
+	memcpy(&eth->dst_addr, adj.mac, sizeof(eth->dst_addr));
+	eth->src_addr = i->mac;
+	tx_frame(w, m, iface);
+}
+
+void tx_flush(struct worker *w)
+{
+	while (w->n_tx_ports > 0)
+		flush_port(w, w->tx_ports[--w->n_tx_ports]);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched.h>
+#include <sys/random.h>
+
+#include <rte_cycles.h>
+#include <rte_ip.h>
+#include <rte_malloc.h>
+#include <rte_pause.h>
+#include <rte_prefetch.h>
+
+#include "call.h"
+#include "frag.h"
+#include "icmp.h"
+#include "local.h"
+#include "output.h"
+#include "parse.h"
+#include "tx.h"
+#include "worker.h"
+
+#define REQUEST_RING_SIZE 16
+#define NAT_TICK_BUDGET   1024	/* records looked at in a millisecond */
+#define ICMP_RATE_S       1000	/* errors a second and worker ... */
+#define ICMP_BURST        100	/* ... and at once */
+#define IDLE_TURNS        256	/* turns without a packet after which the core is offered to others */
+#define PREFETCH_AHEAD    4
+
+/* ---- the stages ------------------------------------------------------------------------------ */
+
+/* Frames to packets: ARP goes to control, what fails a check is dropped. Returns how many packets. */
+static unsigned stage_parse(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port, struct pkt *pkts)
+{
+	const struct fwd_snapshot *snap = w->snap;
+	struct dp_counters *c = w->counters;
+	unsigned n_out = 0;
+
+	for (unsigned i = 0; i < n && i < PREFETCH_AHEAD; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+	for (unsigned i = 0; i < n; i++) {
+		struct pkt *p = &pkts[n_out];
+		uint32_t bytes = m[i]->pkt_len;
+		enum parse_result r;
+		uint16_t in;
+
+		if (i + PREFETCH_AHEAD < n)
+			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
+		r = parse_frame(snap, m[i], port, p, &c->events[FWD_E_checksums_completed]);
+		in = p->nat.iface < FWD_MAX_IFACES ? p->nat.iface : FWD_MAX_IFACES;
+		c->iface[in].rx_packets++;
+		c->iface[in].rx_bytes += bytes;
+		if (likely(r == PARSE_IP4)) {
+			n_out++;
+		} else if (r == PARSE_ARP) {
+			output_punt(w, p->m, PUNT_ARP, p->nat.iface);
+		} else {
+			worker_drop(w, p->m, p->nat.iface, p->drop);
+		}
+	}
+	return n_out;
+}
+
+static void drop_nat(struct worker *w, struct pkt *p)
+{
+	switch (p->nat.reason) {
+	case NAT_R_nat_sessions_full:
+	case NAT_R_nat_mappings_full:
+	case NAT_R_nat_pool_exhausted:
+	case NAT_R_nat_no_address:
+	case NAT_R_nat_protocol_in_use:
+		if (nat_config_refuse_icmp(w->snap->nat))
+			icmp_error(w, p, ICMP_UNREACHABLE, ICMP_ADMIN_PROHIBITED, 0);
+		break;
+	default:
+		break;
+	}
+	worker_drop(w, p->m, p->nat.iface, FWD_D_NAT + p->nat.reason - 1);
+}
+
+/* What routing says of a next hop, in lib/nat's words. */
+static int egress_of(uint32_t nh)
+{
+	const struct fwd_nexthop *n = &dp.nexthops[nh];
+
+	switch (n->type) {
+	case NH_LOCAL:
+		return NAT_EGRESS_LOCAL;
+	case NH_GLEAN:
+	case NH_NEIGHBOUR:
+		return n->iface;
+	case NH_GROUP:
+		return dp.nexthops[n->members[0]].iface;
+	default:
+		return -1;
+	}
+}
+
+/* A packet without a session, while translation is on. False: it is gone. */
+static bool translate_miss(struct worker *w, struct pkt *p)
+{
+	struct nat_pkt *n = &p->nat;
+	int egress = egress_of(output_member(p->nh, &n->key));
+
+	if (w->nat == NULL) {	/* translated by another worker, if at all */
+		if (!nat_config_candidate(w->snap->nat, &n->key, n->iface, (uint16_t)egress))
+			return true;
+		fwd_priv(p->m)->iface = n->iface;
+		if (rte_ring_mp_enqueue(dp.handover[dp.nat_owner], p->m) != 0)
+			worker_drop(w, p->m, n->iface, FWD_D_handover_full);
+		else
+			w->counters->events[FWD_E_handovers]++;
+		return false;
+	}
+	/* a header that can't be trusted is neither translated nor, where it would have to be, let through */
+	if (unlikely(p->l4_drop != 0)) {
+		if (!nat_config_candidate(w->snap->nat, &n->key, n->iface, (uint16_t)egress))
+			return true;
+		worker_drop(w, p->m, n->iface, p->l4_drop);
+		return false;
+	}
+	switch (nat_miss(w->nat, n, egress, w->now_ms)) {
+	case NAT_DROP:
+		drop_nat(w, p);
+		return false;
+	case NAT_TRANSLATE:
+		if (n->new_dst_be != n->key.dst_be)
+			p->nh = output_lookup(w->snap, n->new_dst_be);
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* From here on a packet's next hop is known: TTL, MTU, rewriting, sending. */
+static void forward(struct worker *w, struct pkt *p)
+{
+	struct nat_pkt *n = &p->nat;
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)n->ip;
+	const struct fwd_nexthop *nh;
+	uint16_t mtu;
+	uint32_t nhi;
+
+	if (unlikely(ip->time_to_live <= 1)) {	/* RFC 1812 5.3.1 */
+		icmp_error(w, p, ICMP_TIME_EXCEEDED, 0, 0);
+		worker_drop(w, p->m, n->iface, FWD_D_ttl_expired);
+		return;
+	}
+	nhi = output_member(p->nh, &n->key);
+	nh = &dp.nexthops[nhi];
+	switch (nh->type) {
+	case NH_NEIGHBOUR:
+	case NH_GLEAN:
+		break;
+	case NH_LOCAL:	/* translated to an address of the router */
+		worker_drop(w, p->m, n->iface, FWD_D_local_unhandled);
+		return;
+	case NH_BROADCAST:
+		worker_drop(w, p->m, n->iface, FWD_D_ip4_broadcast);
+		return;
+	default:
+		icmp_error(w, p, ICMP_UNREACHABLE, ICMP_NET_UNREACHABLE, 0);
+		worker_drop(w, p->m, n->iface, FWD_D_no_route);
+		return;
+	}
+	mtu = w->snap->ifaces[nh->iface].mtu;
+	if (unlikely(p->len > mtu && (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_DF_FLAG)))) {
+		icmp_error(w, p, ICMP_UNREACHABLE, ICMP_FRAGMENTATION_NEEDED, mtu);
+		worker_drop(w, p->m, n->iface, FWD_D_mtu_exceeded);
+		return;
+	}
+	if (n->verdict == NAT_TRANSLATE) {
+		if (unlikely(nat_rewrite(w->nat, n, w->now_ms) == NAT_DROP)) {
+			drop_nat(w, p);
+			return;
+		}
+	} else {
+		nat_ttl_decrement(n->ip);
+	}
+	if (unlikely(p->len > mtu))
+		frag_send(w, p->m, mtu, nhi, n->new_dst_be, n->iface);
+	else
+		output_send(w, p->m, nhi, n->new_dst_be, n->iface);
+}
+
+/* Packets to their verdicts. */
+static void stage_forward(struct worker *w, struct pkt *pkts, unsigned n)
+{
+	const struct fwd_snapshot *snap = w->snap;
+	bool nat_on = snap->nat != NULL && nat_config_active(snap->nat);
+	uint32_t dst[FWD_BURST];
+	uint64_t nh[FWD_BURST];
+
+	if (w->nat != NULL && (nat_on || nat_worker_sessions(w->nat) > 0)) {
+		struct nat_pkt *look[FWD_BURST];
+		unsigned n_look = 0;
+
+		for (unsigned i = 0; i < n; i++) {
+			if (likely(pkts[i].l4_drop == 0))
+				look[n_look++] = &pkts[i].nat;
+		}
+		nat_lookup_burst(w->nat, look, n_look);
+	}
+	for (unsigned i = 0; i < n; i++)
+		dst[i] = rte_be_to_cpu_32(pkts[i].nat.new_dst_be);
+	rte_fib_lookup_bulk(snap->fib, dst, nh, (int)n);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct pkt *p = &pkts[i];
+
+		p->nh = (uint32_t)nh[i];
+		if (p->nat.verdict != NAT_TRANSLATE) {
+			bool local = dp.nexthops[p->nh].type == NH_LOCAL;
+
+			if (local)
+				p->nat.flags |= NAT_PKT_LOCAL;
+			if (nat_on) {
+				/* RFC 1812 5.3.1 before translation: a packet that goes no further makes no session */
+				if (unlikely(!local && p->nat.ip[8] <= 1)) {
+					icmp_error(w, p, ICMP_TIME_EXCEEDED, 0, 0);
+					worker_drop(w, p->m, p->nat.iface, FWD_D_ttl_expired);
+					continue;
+				}
+				if (!translate_miss(w, p))
+					continue;
+			}
+			if (local && p->nat.verdict != NAT_TRANSLATE) {
+				local_deliver(w, p);
+				continue;
+			}
+		}
+		forward(w, p);
+	}
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port)
+{
+	struct pkt pkts[FWD_BURST];
+
+	n = stage_parse(w, m, n, port, pkts);
+	if (n > 0)
+		stage_forward(w, pkts, n);
+}
+
+/* Datagrams that other workers received and that this one translates, or that control made. */
+static unsigned handover(struct worker *w)
+{
+	struct rte_mbuf *m[FWD_BURST];
+	struct pkt pkts[FWD_BURST];
+	unsigned n, n_out = 0;
+
+	n = rte_ring_sc_dequeue_burst(dp.handover[w->id], (void **)m, FWD_BURST, NULL);
+	for (unsigned i = 0; i < n; i++) {
+		uint16_t in = fwd_priv(m[i])->iface;
+		struct pkt *p = &pkts[n_out];
+
+		if (in >= FWD_MAX_IFACES || !(w->snap->ifaces[in].flags & IFACE_PRESENT)) {
+			worker_drop(w, m[i], in, FWD_D_iface_gone);
+			continue;
+		}
+		if (parse_ip4(&w->snap->ifaces[in], in, m[i], true, p,
+			      &w->counters->events[FWD_E_checksums_completed]) == PARSE_IP4)
+			n_out++;
+		else
+			worker_drop(w, p->m, in, p->drop);
+	}
+	if (n_out > 0)
+		stage_forward(w, pkts, n_out);
+	return n;
+}
+
+/* Frames that others made ready for ports whose queues this worker owns. */
+static unsigned injected(struct worker *w)
+{
+	struct rte_mbuf *m[FWD_BURST];
+	unsigned n = rte_ring_sc_dequeue_burst(dp.inject[w->id], (void **)m, FWD_BURST, NULL);
+
+	for (unsigned i = 0; i < n; i++)
+		tx_frame(w, m[i], fwd_priv(m[i])->iface);
+	return n;
+}
+
+void worker_turn_begin(struct worker *w)
+{
+	uint64_t now_ms = (rte_rdtsc() - w->tsc_base) / w->tsc_per_ms;
+
+	/* Quiescent first, then the load: what control published before this report is what this turn uses. lib/nat
+	 * lets go of its old configuration only now, in the turn after the report, so control waits for two. */
+	rte_rcu_qsbr_quiescent(dp.qsbr, w->id);
+	w->snap = atomic_load_explicit(&dp.snapshot, memory_order_acquire);
+	if (w->nat != NULL) {
+		if (unlikely(w->nat_conf != w->snap->nat)) {
+			w->nat_conf = w->snap->nat;
+			nat_worker_config(w->nat, w->nat_conf, now_ms);
+		}
+		if (now_ms != w->now_ms)
+			nat_worker_tick(w->nat, now_ms, NAT_TICK_BUDGET);
+	}
+	w->now_ms = now_ms;
+	if (unlikely(!rte_ring_empty(w->requests)))
+		call_serve(w);
+}
+
+void worker_turn_end(struct worker *w)
+{
+	tx_flush(w);
+}
+
+/* One writer: no read-modify-write is needed, only that readers see whole words. */
+static inline void stat_add(_Atomic uint64_t *at, uint64_t n)
+{
+	atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+int worker_loop(void *arg)
+{
+	struct worker *w = arg;
+	uint64_t last = rte_rdtsc();
+	unsigned idle = 0;
+
+	rte_rcu_qsbr_thread_register(dp.qsbr, w->id);
+	rte_rcu_qsbr_thread_online(dp.qsbr, w->id);
+	while (!atomic_load_explicit(&w->stop, memory_order_relaxed)) {
+		const struct dp_worker_conf *conf;
+		unsigned got = 0;
+		uint64_t now;
+
+		worker_turn_begin(w);
+		conf = &w->snap->workers[w->id];
+		for (unsigned q = 0; q < conf->n_rxq; q++) {
+			struct rte_mbuf *m[FWD_BURST];
+			unsigned n = rte_eth_rx_burst(conf->rxq[q].port, conf->rxq[q].queue, m, FWD_BURST);
+
+			if (n == 0)
+				continue;
+			got += n;
+			stat_add(&w->bursts, 1);
+			worker_frames(w, m, n, conf->rxq[q].port);
+		}
+		stat_add(&w->packets, got);
+		if (dp.nat_owner == w->id)
+			got += handover(w);
+		got += injected(w);
+		worker_turn_end(w);
+
+		now = rte_rdtsc();
+		stat_add(&w->total_tsc, now - last);
+		if (got > 0) {
+			stat_add(&w->busy_tsc, now - last);
+			idle = 0;
+		} else if (++idle > IDLE_TURNS) {
+			/* nothing to do for a while: where the core is shared, whoever waits for it (perhaps the
+			 * sender of the next packet) runs now; on a core of its own this returns at once */
+			sched_yield();
+		} else {
+			rte_pause();
+		}
+		last = now;
+	}
+	rte_rcu_qsbr_thread_offline(dp.qsbr, w->id);
+	rte_rcu_qsbr_thread_unregister(dp.qsbr, w->id);
+	return 0;
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+static int nat_egress(void *ctx, uint32_t dst_be, uint16_t table)
+{
+	const struct worker *w = ctx;
+
+	RTE_SET_USED(table);	/* one routing table today */
+	return egress_of(output_lookup(w->snap, dst_be));
+}
+
+static void *nat_alloc(void *ctx, size_t size)
+{
+	RTE_SET_USED(ctx);
+	return rte_zmalloc("nat", size, RTE_CACHE_LINE_SIZE);
+}
+
+static void nat_free(void *ctx, void *p)
+{
+	RTE_SET_USED(ctx);
+	rte_free(p);
+}
+
+struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct fwd_err *err)
+{
+	struct worker *w = rte_zmalloc_socket("worker", sizeof(*w), RTE_CACHE_LINE_SIZE,
+					      (int)rte_lcore_to_socket_id(lcore));
+	char name[RTE_RING_NAMESIZE];
+
+	if (w == NULL) {
+		dp_err(err, -ENOMEM, "no memory for worker %u", id);
+		return NULL;
+	}
+	w->id = id;
+	w->lcore = lcore;
+	w->counters = dp.counters[id];
+	w->tsc_per_ms = rte_get_tsc_hz() / 1000;
+	w->tsc_base = rte_rdtsc();
+	w->icmp_bucket = (struct token_bucket){ .tokens = ICMP_BURST * 1000, .rate_s = ICMP_RATE_S,
+						.burst = ICMP_BURST };
+	snprintf(name, sizeof(name), "requests%u", id);
+	w->requests = rte_ring_create(name, REQUEST_RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	if (w->requests == NULL) {
+		dp_err(err, -ENOMEM, "no memory for the request ring of worker %u", id);
+		worker_destroy(w);
+		return NULL;
+	}
+	if (with_nat) {
+		struct nat_ops ops = { .ctx = w, .egress = nat_egress, .alloc = nat_alloc, .free = nat_free };
+		struct nat_limits limits = { .max_sessions = dp.params.max_sessions };
+
+		if (getrandom(&limits.seed, sizeof(limits.seed), 0) != sizeof(limits.seed)) {
+			dp_err(err, -EIO, "getrandom gives no seed for the NAT tables");
+			worker_destroy(w);
+			return NULL;
+		}
+		w->nat = nat_worker_create(&limits, &ops);
+		if (w->nat == NULL) {
+			dp_err(err, -ENOMEM, "no memory for %u NAT sessions: reserve more huge pages, or set fewer with "
+			       "'nat set max-sessions'", limits.max_sessions);
+			worker_destroy(w);
+			return NULL;
+		}
+	}
+	return w;
+}
+
+void worker_destroy(struct worker *w)
+{
+	if (w == NULL)
+		return;
+	if (w->nat != NULL)
+		nat_worker_destroy(w->nat);
+	rte_ring_free(w->requests);
+	rte_free(w);
+}
