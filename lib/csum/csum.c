@@ -1,66 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "csum.h"
 
+#include "kernel.h"
+#include "select.h"
+
 #include <errno.h>
-
-/* Sum of at most 7 bytes as a number below 2^32 * 2. */
-static uint64_t sum_tail(const unsigned char *p, size_t len)
-{
-	uint64_t acc = 0;
-	uint32_t w;
-	uint16_t h;
-
-	if (len & 4) {
-		memcpy(&w, p, 4);
-		acc += w;
-		p += 4;
-	}
-	if (len & 2) {
-		memcpy(&h, p, 2);
-		acc += h;
-		p += 2;
-	}
-	if (len & 1) {
-		h = 0;
-		memcpy(&h, p, 1);
-		acc += h;
-	}
-	return acc;
-}
-
-static uint64_t add64(uint64_t a, uint64_t b)
-{
-	uint64_t s = a + b;
-
-	return s + (s < b);
-}
 
 csum_sum_t csum_partial(const void *buf, size_t len, csum_sum_t sum)
 {
-	const unsigned char *p = buf;
-	uint64_t a = sum, b = 0, c = 0, d = 0;
-	uint64_t w[8];
-
-	for (; len >= 64; p += 64, len -= 64) {
-		memcpy(w, p, 64);
-		a = add64(add64(a, w[0]), w[4]);
-		b = add64(add64(b, w[1]), w[5]);
-		c = add64(add64(c, w[2]), w[6]);
-		d = add64(add64(d, w[3]), w[7]);
-	}
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(w, p, 8);
-		a = add64(a, w[0]);
-	}
-	return csum_fold64(add64(add64(a, b), add64(add64(c, d), sum_tail(p, len))));
+	if (__builtin_expect(len < csum_choice.impl.crossover, 0))
+		return csum_choice.small.partial(buf, len, sum);
+	return csum_choice.impl.partial(buf, len, sum);
 }
 
 csum_sum_t csum_partial_copy(void *restrict dst, const void *restrict src, size_t len,
 			     csum_sum_t sum)
 {
+	if (__builtin_expect(len < csum_choice.impl.copy_crossover, 0))
+		return csum_choice.small.partial_copy(dst, src, len, sum);
+	return csum_choice.impl.partial_copy(dst, src, len, sum);
+}
+
+/* The lines of a buffer, all of them when it is a packet; longer ones stream by themselves. */
+static void prefetch_buffer(const struct csum_iov *v)
+{
+	const unsigned char *p = v->base;
+	size_t i, len = v->len < 2048 ? v->len : 2048;
+
+	for (i = 0; i < len; i += 64)
+		csum_prefetch_line(p + i);
 	if (len)
-		memcpy(dst, src, len);
-	return csum_partial(src, len, sum);
+		csum_prefetch_line(p + len - 1);
+}
+
+void csum_partial_batch(const struct csum_iov *v, csum_sum_t *sums, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		if (i + 1 < n)
+			prefetch_buffer(&v[i + 1]);
+		sums[i] = csum_partial(v[i].base, v[i].len, sums[i]);
+	}
 }
 
 int csum_iov(const struct csum_iov *v, unsigned n, size_t skip, size_t len, csum_sum_t *sum)

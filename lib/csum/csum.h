@@ -2,8 +2,8 @@
 /*
  * The Internet checksum (RFC 1071, 1141, 1624): sums, copies, chains, incremental updates.
  *
- * Pure C11: builds with nothing but a C compiler, on either byte order, and keeps no state.
- * Every function may be called from any thread.
+ * Builds with nothing but a C11 compiler, on either byte order. Every function may be called from
+ * any thread; the only state is the choice of implementation, see csum_select.
  *
  * Representation. A "sum" is a 32-bit one's complement accumulator, not yet folded and not
  * complemented, of 16-bit words taken in memory order (csum_sum_t). Because one's complement
@@ -32,7 +32,7 @@ extern "C" {
 
 typedef uint32_t csum_sum_t;   /* unfolded, uncomplemented partial sum, memory order */
 typedef uint16_t csum_be_t;    /* a checksum field as it lies in the packet */
-typedef uint16_t csum_delta_t; /* what a change of bytes adds to a folded sum; never 0 when made here */
+typedef uint16_t csum_delta_t; /* what a change of bytes adds to a folded sum; not 0 */
 
 /* Sum of len bytes at buf (any alignment, any length) added to sum. An odd last byte counts as the
  * first byte of a word whose second byte is zero. */
@@ -42,7 +42,7 @@ csum_sum_t csum_partial(const void *buf, size_t len, csum_sum_t sum);
 csum_sum_t csum_partial_copy(void *CSUM_RESTRICT dst, const void *CSUM_RESTRICT src, size_t len,
 			     csum_sum_t sum);
 
-/* ---- sums ------------------------------------------------------------------------------------ */
+/* ---- sums ----------------------------------------------------------------------------------- */
 
 /* One's complement a + b and a - b of two sums. */
 static inline csum_sum_t csum_add(csum_sum_t a, csum_sum_t b)
@@ -98,7 +98,7 @@ static inline csum_sum_t csum_block_sub(csum_sum_t sum, csum_sum_t block, size_t
 	return csum_sub(sum, csum_block_shift(block, offset));
 }
 
-/* ---- pseudo-headers and the IPv4 header -------------------------------------------------------- */
+/* ---- pseudo-headers and the IPv4 header ----------------------------------------------------- */
 
 /* The value v (below 2^56), to be added as a big-endian number, in memory order. */
 static inline uint64_t csum_host_word(uint64_t v)
@@ -177,7 +177,7 @@ static inline bool csum_ipv4_header_ok(const void *hdr, unsigned ihl_bytes)
 	return csum_fold_sum(csum_ipv4_header_sum(hdr, ihl_bytes)) == 0xffff;
 }
 
-/* ---- chains ------------------------------------------------------------------------------------ */
+/* ---- chains --------------------------------------------------------------------------------- */
 
 struct csum_iov {
 	const void *base; /* may be NULL when len is 0 */
@@ -190,7 +190,12 @@ struct csum_iov {
  * as it was. */
 int csum_iov(const struct csum_iov *v, unsigned n, size_t skip, size_t len, csum_sum_t *sum);
 
-/* ---- incremental updates ----------------------------------------------------------------------- */
+/* Sums n buffers that have nothing to do with each other, such as the packets of a burst:
+ * sums[i] = csum_partial(v[i].base, v[i].len, sums[i]). While one is summed, the next are already
+ * on their way from memory, so it pays wherever the bytes may be cold. */
+void csum_partial_batch(const struct csum_iov *v, csum_sum_t *sums, unsigned n);
+
+/* ---- incremental updates -------------------------------------------------------------------- */
 
 /*
  * A delta is what replacing bytes m by m' adds to a folded sum: ~m + m' (RFC 1624 section 3). It
@@ -292,6 +297,35 @@ static inline void csum_replace16(csum_be_t *check, const void *old16, const voi
 {
 	*check = csum_apply(*check, csum_delta16(old16, new16));
 }
+
+/* ---- choice of implementation --------------------------------------------------------------- */
+
+/*
+ * One kernel. The fastest one that the CPU runs is chosen when the program starts; the environment
+ * variable TURNPIKE_CSUM or csum_select() name another. All of them give the same folded sums for
+ * all buffers of all lengths.
+ */
+struct csum_impl {
+	const char *name;
+	bool (*supported)(void); /* by this CPU and operating system */
+	csum_sum_t (*partial)(const void *buf, size_t len, csum_sum_t sum);
+	csum_sum_t (*partial_copy)(void *CSUM_RESTRICT dst, const void *CSUM_RESTRICT src,
+				   size_t len, csum_sum_t sum);
+	size_t crossover;      /* csum_partial leaves shorter buffers to the scalar kernel */
+	size_t copy_crossover; /* csum_partial_copy as well */
+	unsigned *prefetch;    /* bytes that the loop prefetches ahead, 0: none; may be set */
+};
+
+/* All that were built for this architecture, in ascending order of preference; NULL at the end. */
+const struct csum_impl *const *csum_implementations(void);
+
+/* The one in use. */
+const struct csum_impl *csum_selected(void);
+
+/* Makes csum_partial, csum_partial_copy and all that calls them use the kernel of that name, or the
+ * best one for NULL. 0, -ENOENT, or -ENOTSUP when the CPU does not run it. Control thread, while no
+ * other sums. */
+int csum_select(const char *name);
 
 #ifdef __cplusplus
 }
