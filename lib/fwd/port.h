@@ -18,6 +18,11 @@
 
 #include "fwd.h"
 
+/* The packet buffers that every kind of port can use; AF_XDP wants them packed in one piece, which
+ * rte_pktmbuf_pool_create() does not do. Else as that; room counts the headroom. NULL, with the reason in err. */
+struct rte_mempool *port_pool_create(const char *name, unsigned n, unsigned cache, uint16_t priv_size, uint16_t room,
+				     struct fwd_err *err);
+
 struct xdp;	/* xdp/xdp.h */
 struct netdev_undo;	/* netdev.h */
 
@@ -36,8 +41,7 @@ struct port {
 	bool complete_csum;		/* virtual: L4 checksums of received packets may be unfinished */
 	bool xdp;			/* our XDP program steers the kernel interface */
 	bool kernel_arp;		/* ARP frames don't come by the port, but by arp_fd */
-	int arp_fd;			/* packet socket, nonblocking, gives whole Ethernet frames (a VLAN tag is in
-					 * PACKET_AUXDATA, not in the frame); -1: none */
+	int arp_fd;			/* readable when port_arp_receive() has something; -1: none */
 
 	/* private to port.c */
 	struct xdp *steer;
@@ -70,6 +74,13 @@ int port_pass(struct port *p, struct fwd_pass pass, bool add, struct fwd_err *er
 /* The router's own addresses on it, VLAN interfaces' included: with the kernel's own on that interface, the
  * destinations that port_pass() applies to. Counted, so adds and dels must pair. No-op without XDP. */
 int port_local_address(struct port *p, uint32_t addr_be, bool add);
+
+/* Reads the kernel's own addresses again, which follow no call of ours; every few seconds. No-op without XDP. */
+void port_refresh(struct port *p);
+
+/* The next ARP frame of arp_fd, from its Ethernet header on, without its 802.1Q tag, which vlan gives (0: none).
+ * Bytes, or -EAGAIN when there is no more, -ENETDOWN and such when the device went down or away. */
+int port_arp_receive(const struct port *p, void *frame, size_t size, uint16_t *vlan);
 
 /* speed_mbps 0: unknown. */
 void port_link(const struct port *p, bool *up, uint32_t *speed_mbps);
