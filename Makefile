@@ -1,0 +1,59 @@
+# Turnpike: what a person types. The work is done by meson and by scripts/.
+#
+#   make demo            a small network in namespaces, real traffic translated
+#   make check           build with gcc and clang, run every test
+#   make help            the rest
+
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+export PREFIX DESTDIR KEEP
+
+.DEFAULT_GOAL := build
+.PHONY: help deps build demo demo-down check soak fuzz install clean
+
+help:
+	@echo "make build            install what the build needs, build into build/ (gcc, optimised, with symbols)"
+	@echo "make demo [KEEP=1]    show real traffic going through the router; KEEP=1 leaves it running"
+	@echo "make demo-down        end a demo that was left running"
+	@echo "make check            build with gcc and clang, run every test, also under ASan and UBSan"
+	@echo "make soak [MINUTES=5] mixed traffic for longer, watching losses, memory and counters"
+	@echo "make fuzz [TIME=60]   garbage against the control socket and the ports"
+	@echo "make install          into PREFIX (/usr/local), below DESTDIR when set"
+	@echo "make clean            remove what was built"
+
+deps:
+	@scripts/install-deps.sh build
+
+build: deps
+	@scripts/build.sh gcc
+
+demo:
+	@scripts/install-deps.sh build demo
+	@scripts/build.sh gcc
+	@scripts/demo.sh up
+
+demo-down:
+	@scripts/demo.sh down
+
+check:
+	@scripts/install-deps.sh build demo test
+	@scripts/check.sh
+
+soak:
+	@scripts/install-deps.sh build demo test
+	@scripts/build.sh gcc
+	@tests/live/soak --minutes $(or $(MINUTES),5)
+
+fuzz:
+	@scripts/install-deps.sh build demo test
+	@scripts/build.sh asan
+	@tests/fuzz/run --seconds $(or $(TIME),60) --build build-asan
+
+install: build
+	@meson configure build --prefix "$(PREFIX)" >/dev/null
+	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
+
+clean:
+	rm -rf build build-clang build-asan

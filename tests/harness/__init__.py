@@ -1,0 +1,1 @@
+"""What the packet, live and fuzz tests share: namespaces, processes, the router, frames, results."""
