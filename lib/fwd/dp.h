@@ -31,6 +31,8 @@
 #define FWD_MAX_QUEUES  16	/* rx or tx queues of a port */
 #define FWD_WORKER_RXQ  64	/* rx queues polled by one worker */
 #define FWD_RING_SIZE   4096
+#define IP4_MULTICAST   0xe0000000u	/* 224.0.0.0 and up, host order: no unicast addresses */
+#define IP4_RESERVED    0xf0000000u	/* 240.0.0.0 */
 #define FWD_MBUF_ROOM   (2048 + RTE_PKTMBUF_HEADROOM)
 
 /* ---- next hops ------------------------------------------------------------------------------- */

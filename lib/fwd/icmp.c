@@ -31,7 +31,7 @@ static bool may_answer(const struct rte_ipv4_hdr *ip, uint32_t contiguous)
 
 	if (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_OFFSET_MASK))
 		return false;
-	if (src >> 24 == 0 || src >> 24 == 127 || src >= RTE_IPV4(224, 0, 0, 0))
+	if (src >> 24 == 0 || src >> 24 == 127 || src >= IP4_MULTICAST)
 		return false;
 	if (ip->next_proto_id == IPPROTO_ICMP) {
 		if (contiguous <= ihl)

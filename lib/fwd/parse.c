@@ -239,7 +239,7 @@ static int check_addresses(const struct dp_iface *iface, rte_be32_t src_be, rte_
 {
 	uint32_t src = rte_be_to_cpu_32(src_be), dst = rte_be_to_cpu_32(dst_be);
 
-	if (unlikely(src >> 24 == 0 || src >> 24 == 127 || src >= RTE_IPV4(224, 0, 0, 0)))
+	if (unlikely(src >> 24 == 0 || src >> 24 == 127 || src >= IP4_MULTICAST))
 		return FWD_D_ip4_bad_source;
 	for (unsigned i = 0; i < iface->n_addrs; i++) {
 		const struct dp_addr *a = &iface->addrs[i];
@@ -249,8 +249,8 @@ static int check_addresses(const struct dp_iface *iface, rte_be32_t src_be, rte_
 		if (unlikely(a->len < 31 && src_be == (a->addr_be | ~a->mask_be)))
 			return FWD_D_ip4_bad_source;
 	}
-	if (unlikely(dst >= RTE_IPV4(224, 0, 0, 0))) {
-		if (dst < RTE_IPV4(240, 0, 0, 0))
+	if (unlikely(dst >= IP4_MULTICAST)) {
+		if (dst < IP4_RESERVED)
 			return FWD_D_ip4_multicast;
 		return dst == UINT32_MAX ? FWD_D_ip4_broadcast : FWD_D_ip4_bad_destination;
 	}

@@ -300,15 +300,35 @@ void worker_turn_begin(struct worker *w)
 		call_serve(w);
 }
 
-void worker_turn_end(struct worker *w)
-{
-	tx_flush(w);
-}
-
 /* One writer: no read-modify-write is needed, only that readers see whole words. */
 static inline void stat_add(_Atomic uint64_t *at, uint64_t n)
 {
 	atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+unsigned worker_turn(struct worker *w)
+{
+	const struct dp_worker_conf *conf;
+	unsigned got = 0;
+
+	worker_turn_begin(w);
+	conf = &w->snap->workers[w->id];
+	for (unsigned q = 0; q < conf->n_rxq; q++) {
+		struct rte_mbuf *m[FWD_BURST];
+		unsigned n = rte_eth_rx_burst(conf->rxq[q].port, conf->rxq[q].queue, m, FWD_BURST);
+
+		if (n == 0)
+			continue;
+		got += n;
+		stat_add(&w->bursts, 1);
+		worker_frames(w, m, n, conf->rxq[q].port);
+	}
+	stat_add(&w->packets, got);
+	if (dp.nat_owner == w->id)
+		got += handover(w);
+	got += injected(w);
+	tx_flush(w);
+	return got;
 }
 
 int worker_loop(void *arg)
@@ -320,29 +340,9 @@ int worker_loop(void *arg)
 	rte_rcu_qsbr_thread_register(dp.qsbr, w->id);
 	rte_rcu_qsbr_thread_online(dp.qsbr, w->id);
 	while (!atomic_load_explicit(&w->stop, memory_order_relaxed)) {
-		const struct dp_worker_conf *conf;
-		unsigned got = 0;
-		uint64_t now;
+		unsigned got = worker_turn(w);
+		uint64_t now = rte_rdtsc();
 
-		worker_turn_begin(w);
-		conf = &w->snap->workers[w->id];
-		for (unsigned q = 0; q < conf->n_rxq; q++) {
-			struct rte_mbuf *m[FWD_BURST];
-			unsigned n = rte_eth_rx_burst(conf->rxq[q].port, conf->rxq[q].queue, m, FWD_BURST);
-
-			if (n == 0)
-				continue;
-			got += n;
-			stat_add(&w->bursts, 1);
-			worker_frames(w, m, n, conf->rxq[q].port);
-		}
-		stat_add(&w->packets, got);
-		if (dp.nat_owner == w->id)
-			got += handover(w);
-		got += injected(w);
-		worker_turn_end(w);
-
-		now = rte_rdtsc();
 		stat_add(&w->total_tsc, now - last);
 		if (got > 0) {
 			stat_add(&w->busy_tsc, now - last);

@@ -17,8 +17,10 @@ int worker_loop(void *arg);
 /* One turn over one burst of frames received on port, for the loop and for tests. Takes the mbufs. */
 void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port);
 
-/* The start and the end of a turn: takes up the current snapshot and the time; sends what is queued. */
+/* The start of a turn: takes up the current snapshot and the time. */
 void worker_turn_begin(struct worker *w);
-void worker_turn_end(struct worker *w);
+
+/* One whole turn: all receive queues, what other threads handed over, then transmit. Returns the packets seen. */
+unsigned worker_turn(struct worker *w);
 
 #endif /* FWD_WORKER_H */

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The worker's stages on two ports that give back what is sent (net_ring): routing, ICMP, translation, hand-over
+ * between workers, and that no packet disappears without a counter.
+ */
+#include "fwd_fixture.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rte_bus_vdev.h>
+
+#include "output.h"
+#include "worker.h"
+
+enum { LAN, WAN };
+enum { NH_ME = 1, NH_LAN_HOST, NH_WAN_GW, NH_LAN_GLEAN, NH_WAN_GLEAN, NH_WAN_GW2, NH_ECMP, NH_BCAST };
+
+static const uint8_t LAN_MAC[6] = { 2, 0, 0, 0, 0, 1 }, WAN_MAC[6] = { 2, 0, 0, 0, 0, 2 };
+static const uint8_t HOST_MAC[6] = { 2, 0, 0, 0, 0, 0xaa }, GW_MAC[6] = { 2, 0, 0, 0, 0, 0xbb };
+static const uint8_t GW2_MAC[6] = { 2, 0, 0, 0, 0, 0xcc };
+static struct fwd_snapshot *snap;
+static struct nat_config *nat_conf;
+
+static void neighbour(unsigned nh, uint16_t iface, rte_be32_t addr, const uint8_t mac[6])
+{
+	union nh_adj adj = { .word = 0 };
+
+	memcpy(adj.mac, mac, 6);
+	adj.usable = 1;
+	dp.nexthops[nh] = (struct fwd_nexthop){ .type = NH_NEIGHBOUR, .iface = iface, .addr_be = addr };
+	atomic_store(&dp.nexthops[nh].adj, adj.word);
+}
+
+static void route(unsigned a, unsigned b, unsigned c, unsigned d, uint8_t len, uint64_t nh)
+{
+	assert_int_equal(rte_fib_add(snap->fib, a << 24 | b << 16 | c << 8 | d, len, nh), 0);
+}
+
+static uint16_t ring_port(const char *name)
+{
+	struct rte_eth_conf conf = { 0 };
+	uint16_t port;
+
+	assert_int_equal(rte_vdev_init(name, ""), 0);
+	assert_int_equal(rte_eth_dev_get_port_by_name(name, &port), 0);
+	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(port, 0, 512, 0, NULL, dp.pool), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(port, 0, 512, 0, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(port), 0);
+	return port;
+}
+
+static void iface(uint16_t id, uint16_t port, const uint8_t mac[6], rte_be32_t addr)
+{
+	struct dp_iface *i = &snap->ifaces[id];
+
+	i->flags = IFACE_PRESENT;
+	i->port = port;
+	i->mtu = 1500;
+	memcpy(&i->mac, mac, 6);
+	i->n_addrs = 1;
+	i->addrs[0] = (struct dp_addr){ addr, IP(255, 255, 255, 0), 24 };
+	snap->ports[port].native_iface = id;
+	snap->ports[port].n_txq = 1;
+	snap->ports[port].multi_seg_tx = true;
+	snap->workers[1].txq[port] = UINT16_MAX;	/* worker 1 sends through worker 0 */
+}
+
+static struct nat_config *nat_base(void)
+{
+	static const struct nat_range range = { IP(203, 0, 113, 10), IP(203, 0, 113, 10) };
+	static const struct nat_pool pool = { .id = 1, .name = "office", .ranges = &range, .n_ranges = 1 };
+	static const struct nat_rule rules[] = {
+		{ .id = 1, .type = NAT_RULE_DNAT, .name = "web", .iface = WAN, .protocol = IPPROTO_TCP,
+		  .destination = { IP(203, 0, 113, 10), 32 }, .dport_lo = 8080, .dport_hi = 8080,
+		  .to_be = IP(10, 0, 0, 2), .to_port = 80 },
+		{ .id = 2, .type = NAT_RULE_SNAT, .name = "out", .iface = WAN, .source = { IP(10, 0, 0, 0), 24 },
+		  .pool = 0 },
+	};
+	struct nat_conf conf;
+	struct nat_config *cfg;
+	char err[256] = "";
+
+	nat_conf_defaults(&conf);
+	conf.rules = rules;
+	conf.n_rules = RTE_DIM(rules);
+	conf.pools = &pool;
+	conf.n_pools = 1;
+	cfg = nat_config_build(&conf, err, sizeof(err));
+	if (cfg == NULL)
+		fail_msg("%s", err);
+	return cfg;
+}
+
+static int setup(void **state)
+{
+	struct rte_fib_conf fib = { .type = RTE_FIB_DIR24_8, .max_routes = 1024,
+				    .dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 64 } };
+
+	(void)state;
+	fixture_eal("0");
+	fixture_pool(8192);
+	dp.n_workers = 2;
+	dp.params.max_sessions = 1024;
+	dp.nexthops = calloc(FWD_MAX_NH, sizeof(*dp.nexthops));
+	dp.qsbr = rte_zmalloc(NULL, rte_rcu_qsbr_get_memsize(4), 64);
+	rte_rcu_qsbr_init(dp.qsbr, 4);
+	dp.punt = rte_ring_create("punt", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	dp.punt_event_fd = eventfd(0, EFD_NONBLOCK);
+	for (unsigned i = 0; i <= dp.n_workers; i++)
+		dp.counters[i] = rte_zmalloc(NULL, sizeof(*dp.counters[i]), 64);
+	dp.inject[0] = rte_ring_create("inject0", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	dp.handover[0] = rte_ring_create("handover0", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	dp.inject[1] = rte_ring_create("inject1", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	dp.handover[1] = rte_ring_create("handover1", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
+
+	snap = calloc(1, sizeof(*snap));
+	snap->n_workers = 2;
+	for (unsigned p = 0; p < FWD_MAX_PORTS; p++)
+		snap->ports[p].native_iface = FWD_IFACE_NONE;
+	iface(LAN, ring_port("net_ring0"), LAN_MAC, IP(10, 0, 0, 1));
+	iface(WAN, ring_port("net_ring1"), WAN_MAC, IP(203, 0, 113, 1));
+
+	dp.nexthops[NH_ME] = (struct fwd_nexthop){ .type = NH_LOCAL };
+	dp.nexthops[NH_BCAST] = (struct fwd_nexthop){ .type = NH_BROADCAST };
+	dp.nexthops[NH_LAN_GLEAN] = (struct fwd_nexthop){ .type = NH_GLEAN, .iface = LAN };
+	dp.nexthops[NH_WAN_GLEAN] = (struct fwd_nexthop){ .type = NH_GLEAN, .iface = WAN };
+	dp.nexthops[NH_ECMP] = (struct fwd_nexthop){ .type = NH_GROUP, .n_members = 2,
+						     .members = { NH_WAN_GW, NH_WAN_GW2 } };
+	neighbour(NH_LAN_HOST, LAN, IP(10, 0, 0, 2), HOST_MAC);
+	neighbour(NH_WAN_GW, WAN, IP(203, 0, 113, 254), GW_MAC);
+	neighbour(NH_WAN_GW2, WAN, IP(203, 0, 113, 253), GW2_MAC);
+	snap->fib = rte_fib_create("test", SOCKET_ID_ANY, &fib);
+	assert_non_null(snap->fib);
+	route(10, 0, 0, 0, 24, NH_LAN_GLEAN);
+	route(10, 0, 0, 1, 32, NH_ME);
+	route(10, 0, 0, 2, 32, NH_LAN_HOST);
+	route(10, 0, 0, 255, 32, NH_BCAST);
+	route(203, 0, 113, 0, 24, NH_WAN_GLEAN);
+	route(203, 0, 113, 1, 32, NH_ME);
+	route(198, 51, 100, 0, 24, NH_WAN_GW);
+	route(198, 18, 0, 0, 15, NH_ECMP);
+	atomic_store(&dp.snapshot, snap);
+	for (unsigned i = 0; i < 2; i++) {
+		struct fwd_err err = { "" };
+
+		dp.workers[i] = worker_create(i, 0, i == 0, &err);
+		if (dp.workers[i] == NULL)
+			fail_msg("%s", err.msg);
+		rte_rcu_qsbr_thread_register(dp.qsbr, i);
+		rte_rcu_qsbr_thread_online(dp.qsbr, i);
+	}
+	nat_conf = nat_base();
+	return 0;
+}
+
+static void drain(void)
+{
+	struct rte_mbuf *m;
+
+	for (uint16_t port = 0; port < 2; port++) {
+		while (rte_eth_rx_burst(port, 0, &m, 1) == 1)
+			rte_pktmbuf_free(m);
+	}
+	while (rte_ring_sc_dequeue(dp.punt, (void **)&m) == 0)
+		rte_pktmbuf_free(m);
+}
+
+/* Before each test: no translation, counters at zero, full token bucket. */
+static int fresh(void **state)
+{
+	(void)state;
+	drain();
+	for (unsigned i = 0; i <= dp.n_workers; i++)
+		memset(dp.counters[i], 0, sizeof(*dp.counters[i]));
+	for (unsigned i = 0; i < 2; i++)
+		dp.workers[i]->icmp_bucket.tokens = 100000;
+	snap->nat = NULL;
+	snap->ifaces[WAN].mtu = 1500;
+	return 0;
+}
+
+static int fresh_nat(void **state)
+{
+	struct nat_filter all = { 0 };
+	uint32_t cursor = 0;
+
+	fresh(state);
+	snap->nat = nat_conf;
+	worker_turn_begin(dp.workers[0]);
+	while (cursor != NAT_NONE)
+		nat_session_clear(dp.workers[0]->nat, &all, &cursor, 4096);
+	return 0;
+}
+
+static int no_leak(void **state)
+{
+	(void)state;
+	drain();
+	assert_int_equal(rte_mempool_in_use_count(dp.pool), 0);
+	return 0;
+}
+
+/* A turn of both workers with these frames received by worker w on port. */
+static void feed_chain(unsigned w, uint16_t port, struct rte_mbuf *m)
+{
+	worker_turn_begin(dp.workers[w]);
+	worker_frames(dp.workers[w], &m, 1, port);
+	worker_turn(dp.workers[w]);
+	worker_turn(dp.workers[0]);
+}
+
+static void feed(unsigned w, uint16_t port, const uint8_t *f, unsigned len)
+{
+	feed_chain(w, port, fixture_mbuf(f, len));
+}
+
+/* The next frame that left by port, copied; its length, 0: none. */
+static unsigned left(uint16_t port, uint8_t *f)
+{
+	struct rte_mbuf *m;
+	const void *p;
+	unsigned len;
+
+	if (rte_eth_rx_burst(port, 0, &m, 1) != 1)
+		return 0;
+	len = m->pkt_len;
+	p = rte_pktmbuf_read(m, 0, len, f);
+	if (p != f)
+		memcpy(f, p, len);
+	rte_pktmbuf_free(m);
+	assert_true(len >= 34 && plain_good(f + 14));	/* whatever leaves is right */
+	return len;
+}
+
+static uint64_t drops(unsigned why)
+{
+	uint64_t n = 0;
+
+	for (unsigned w = 0; w <= dp.n_workers; w++) {
+		for (unsigned i = 0; i <= FWD_MAX_IFACES; i++)
+			n += dp.counters[w]->iface[i].drops[why];
+	}
+	return n;
+}
+
+static uint64_t events(unsigned e)
+{
+	return dp.counters[0]->events[e] + dp.counters[1]->events[e] + dp.counters[2]->events[e];
+}
+
+static const struct flow OUT = { IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 53, IPPROTO_UDP };
+
+static void test_routed_datagram_changes_only_ttl_and_macs_K4(void **state)
+{
+	uint8_t f[2000], want[2000], got[2000];
+
+	(void)state;
+	for (unsigned opt = 0; opt <= 10; opt += 5) {
+		unsigned len = fixture_frame(f, LAN_MAC, &OUT, 700, opt, 64);
+
+		memcpy(want, f, len);
+		memcpy(want, GW_MAC, 6);
+		memcpy(want + 6, WAN_MAC, 6);
+		want[14 + 8]--;
+		plain_fill(want + 14);
+		for (unsigned w = 0; w < 2; w++) {
+			feed(w, LAN, f, len);
+			assert_int_equal(left(WAN, got), len);
+			assert_memory_equal(got, want, len);
+		}
+	}
+	assert_int_equal(left(LAN, got), 0);
+}
+
+/* Checks an error about `about` (an Ethernet frame) that left by port. */
+static void expect_icmp(uint16_t port, const uint8_t *about, uint8_t type, uint8_t code, unsigned mtu, rte_be32_t from)
+{
+	unsigned total = (unsigned)(about[16] << 8 | about[17]);
+	uint8_t got[2000];
+	unsigned len = left(port, got);
+
+	assert_int_equal(len, 14 + 28 + RTE_MIN(total, 576u - 28));
+	assert_int_equal(got[14 + 9], IPPROTO_ICMP);
+	assert_memory_equal(got + 14 + 12, &from, 4);
+	assert_memory_equal(got + 14 + 16, about + 14 + 12, 4);
+	assert_int_equal(got[34], type);
+	assert_int_equal(got[35], code);
+	assert_int_equal(got[40] << 8 | got[41], mtu);
+	assert_memory_equal(got + 42, about + 14, len - 42);	/* the quote is the packet as it came in */
+}
+
+static void test_ttl_expiry_is_answered_from_the_ingress_address_I6_C27(void **state)
+{
+	uint8_t f[200];
+	unsigned len = fixture_frame(f, LAN_MAC, &OUT, 60, 0, 1);
+
+	(void)state;
+	feed(0, LAN, f, len);
+	expect_icmp(LAN, f, 11, 0, 0, IP(10, 0, 0, 1));
+	fixture_frame(f, LAN_MAC, &OUT, 60, 0, 0);
+	feed(1, LAN, f, len);
+	expect_icmp(LAN, f, 11, 0, 0, IP(10, 0, 0, 1));
+	assert_int_equal(drops(FWD_D_ttl_expired), 2);
+}
+
+static void test_no_route_is_answered_by_net_unreachable(void **state)
+{
+	struct flow fl = OUT;
+	uint8_t f[200];
+	unsigned len;
+
+	(void)state;
+	fl.dst = IP(9, 9, 9, 9);
+	len = fixture_frame(f, LAN_MAC, &fl, 60, 0, 64);
+	feed(0, LAN, f, len);
+	expect_icmp(LAN, f, 3, 0, 0, IP(10, 0, 0, 1));
+	assert_int_equal(drops(FWD_D_no_route), 1);
+}
+
+static void test_too_big_with_df_gets_the_mtu_without_is_fragmented_I5_C28(void **state)
+{
+	uint8_t f[2000], got[2000], whole[2000] = { 0 };
+	unsigned len = fixture_frame(f, LAN_MAC, &OUT, 1472, 0, 64), seen = 0, pieces = 0, n;
+
+	(void)state;
+	snap->ifaces[WAN].mtu = 1400;
+	f[20] = 0x40;
+	plain_fill(f + 14);
+	feed(0, LAN, f, len);
+	expect_icmp(LAN, f, 3, 4, 1400, IP(10, 0, 0, 1));
+	assert_int_equal(drops(FWD_D_mtu_exceeded), 1);
+	assert_int_equal(left(WAN, got), 0);
+
+	f[20] = 0;
+	plain_fill(f + 14);
+	feed(0, LAN, f, len);
+	while (true) {
+		struct rte_mbuf *m;
+		unsigned off, data;
+
+		if (rte_eth_rx_burst(WAN, 0, &m, 1) != 1)
+			break;
+		n = m->pkt_len;
+		assert_true(n <= 1414);
+		memcpy(got, rte_pktmbuf_read(m, 0, n, got), n);
+		rte_pktmbuf_free(m);
+		assert_int_equal(plain_sum(got + 14, 20, 0), 0xffff);
+		off = (unsigned)((got[20] << 8 | got[21]) & 0x1fff) * 8;
+		data = n - 34;
+		memcpy(whole + off, got + 34, data);
+		seen += data;
+		pieces++;
+	}
+	assert_int_equal(pieces, 2);
+	assert_int_equal(seen, len - 34);
+	assert_memory_equal(whole, f + 34, len - 34);
+	assert_int_equal(events(FWD_E_fragments_out), 2);
+}
+
+static void test_echo_to_own_addresses_is_answered_from_them_C36(void **state)
+{
+	const rte_be32_t own[] = { IP(10, 0, 0, 1), IP(203, 0, 113, 1) };
+	uint8_t f[1600], got[1600];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct flow fl = { IP(10, 0, 0, 2), own[i], 7, 0, IPPROTO_ICMP };
+		unsigned len = fixture_frame(f, LAN_MAC, &fl, 1401, 0, 1);	/* a TTL of 1 is enough to get here */
+		unsigned cut = 500;
+
+		feed_chain(0, LAN, fixture_chain(f, len, &cut, 1));
+		assert_int_equal(left(LAN, got), len);
+		assert_memory_equal(got + 26, &own[i], 4);
+		assert_memory_equal(got + 30, &fl.src, 4);
+		assert_int_equal(got[34], 0);
+		assert_memory_equal(got + 38, f + 38, len - 38);
+		f[len - 1] ^= 1;
+		feed(0, LAN, f, len);
+		assert_int_equal(left(LAN, got), 0);
+	}
+	assert_int_equal(drops(FWD_D_icmp_bad_checksum), 2);
+	assert_int_equal(events(FWD_E_icmp_echo_replies), 2);
+}
+
+static void test_other_datagrams_to_the_router_are_refused(void **state)
+{
+	struct flow fl = { IP(10, 0, 0, 2), IP(10, 0, 0, 1), 5000, 161, IPPROTO_UDP };
+	uint8_t f[200];
+	unsigned len = fixture_frame(f, LAN_MAC, &fl, 10, 0, 64);
+
+	(void)state;
+	feed(0, LAN, f, len);
+	expect_icmp(LAN, f, 3, 3, 0, IP(10, 0, 0, 1));
+	fl.proto = IPPROTO_TCP;
+	len = fixture_frame(f, LAN_MAC, &fl, 0, 0, 64);
+	feed(0, LAN, f, len);
+	expect_icmp(LAN, f, 3, 2, 0, IP(10, 0, 0, 1));
+	assert_int_equal(drops(FWD_D_local_unreachable), 2);
+}
+
+static void test_no_error_about_an_error_or_a_later_fragment_I7(void **state)
+{
+	struct flow fl = { IP(10, 0, 0, 2), IP(9, 9, 9, 9), 7, 0, IPPROTO_ICMP };
+	uint8_t f[200], got[200];
+	unsigned len = fixture_frame(f, LAN_MAC, &fl, 40, 0, 64);
+
+	(void)state;
+	f[34] = 3;
+	plain_fill(f + 14);
+	feed(0, LAN, f, len);
+	f[34] = 200;	/* of no known type */
+	plain_fill(f + 14);
+	feed(0, LAN, f, len);
+	fl.proto = IPPROTO_UDP;
+	len = fixture_frame(f, LAN_MAC, &fl, 40, 0, 64);
+	f[21] = 5;	/* offset 40 */
+	put16(f + 24, 0);
+	put16(f + 24, ~plain_sum(f + 14, 20, 0) & 0xffff);
+	feed(0, LAN, f, len);
+	assert_int_equal(left(LAN, got), 0);
+	assert_int_equal(drops(FWD_D_no_route), 3);
+	assert_int_equal(events(FWD_E_icmp_errors_out), 0);
+}
+
+static void test_icmp_errors_are_limited_in_rate_I7(void **state)
+{
+	struct flow fl = OUT;
+	uint8_t f[200], got[200];
+	unsigned len, n = 0;
+
+	(void)state;
+	fl.dst = IP(9, 9, 9, 9);
+	len = fixture_frame(f, LAN_MAC, &fl, 0, 0, 64);
+	for (unsigned i = 0; i < 400; i++) {
+		feed(0, LAN, f, len);
+		n += left(LAN, got) != 0;
+	}
+	assert_true(n >= 100 && n < 400);
+	assert_int_equal(events(FWD_E_icmp_errors_limited), 400 - n);
+	assert_int_equal(drops(FWD_D_no_route), 400);
+}
+
+static void test_unresolved_next_hop_goes_to_control_ready_to_leave(void **state)
+{
+	struct flow fl = OUT;
+	uint8_t f[200];
+	struct rte_mbuf *m;
+	unsigned len;
+
+	(void)state;
+	fl.dst = IP(203, 0, 113, 77);
+	len = fixture_frame(f, LAN_MAC, &fl, 20, 0, 64);
+	feed(0, LAN, f, len);
+	assert_int_equal(rte_ring_sc_dequeue(dp.punt, (void **)&m), 0);
+	assert_int_equal(fwd_priv(m)->kind, PUNT_HOLD);
+	assert_int_equal(fwd_priv(m)->nh, NH_WAN_GLEAN);
+	assert_int_equal(fwd_priv(m)->dst_be, fl.dst);
+	assert_int_equal(fwd_priv(m)->iface, LAN);
+	assert_int_equal(rte_pktmbuf_mtod(m, uint8_t *)[8], 63);
+	assert_true(plain_good(rte_pktmbuf_mtod(m, uint8_t *)));
+	rte_pktmbuf_free(m);
+}
+
+static void test_arp_goes_to_control_as_it_came(void **state)
+{
+	uint8_t f[60] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0xaa, 8, 6 };
+	struct rte_mbuf *m;
+
+	(void)state;
+	feed(1, WAN, f, sizeof(f));
+	assert_int_equal(rte_ring_sc_dequeue(dp.punt, (void **)&m), 0);
+	assert_int_equal(fwd_priv(m)->kind, PUNT_ARP);
+	assert_int_equal(fwd_priv(m)->iface, WAN);
+	assert_memory_equal(rte_pktmbuf_mtod(m, void *), f, sizeof(f));
+	rte_pktmbuf_free(m);
+}
+
+static void test_flows_spread_over_equal_routes_and_each_keeps_its_way(void **state)
+{
+	uint8_t f[200], got[200];
+	unsigned first = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		struct flow fl = { IP(10, 0, 0, 2), IP(198, 18, 3, 4), (uint16_t)(1024 + i), 53, IPPROTO_UDP };
+		unsigned len = fixture_frame(f, LAN_MAC, &fl, 4, 0, 64);
+		uint8_t way = 0;
+
+		for (unsigned again = 0; again < 3; again++) {
+			feed(again % 2, LAN, f, len);
+			assert_int_equal(left(WAN, got), len);
+			if (again > 0)
+				assert_int_equal(got[5], way);
+			way = got[5];
+		}
+		first += way == GW_MAC[5];
+	}
+	assert_true(first > 400 && first < 600);
+}
+
+/* Out by source translation, back by the session, whichever worker receives; checksums right by plain sums. */
+static void test_translated_flow_works_through_every_worker_M1(void **state)
+{
+	const uint8_t protos[] = { IPPROTO_UDP, IPPROTO_TCP, IPPROTO_ICMP };
+	const rte_be32_t external = IP(203, 0, 113, 10);
+	uint8_t f[600], got[600], back[600];
+
+	(void)state;
+	for (unsigned i = 0; i < 3 * 4; i++) {
+		struct flow fl = { IP(10, 0, 0, 2), IP(198, 51, 100, 7), (uint16_t)(6000 + i), 443, protos[i % 3] };
+		unsigned len = fixture_frame(f, LAN_MAC, &fl, 100 + i, 0, 64);
+		unsigned out_w = i / 3 % 2, in_w = i / 6;
+
+		feed(out_w, LAN, f, len);
+		assert_int_equal(left(WAN, got), len);
+		assert_memory_equal(got + 26, &external, 4);
+		assert_memory_equal(got + 42, f + 42, len - 42 > 8 && fl.proto == IPPROTO_UDP ? len - 42 : 0);
+
+		/* the answer: what left, turned round */
+		memcpy(back, got, len);
+		memcpy(back, WAN_MAC, 6);
+		memcpy(back + 26, got + 30, 4);
+		memcpy(back + 30, got + 26, 4);
+		if (fl.proto == IPPROTO_ICMP) {
+			back[34] = 0;
+		} else {
+			memcpy(back + 34, got + 36, 2);
+			memcpy(back + 36, got + 34, 2);
+		}
+		if (fl.proto == IPPROTO_TCP)
+			back[47] = 0x12;
+		plain_fill(back + 14);
+		feed(in_w, WAN, back, len);
+		assert_int_equal(left(LAN, got), len);
+		assert_memory_equal(got + 30, &fl.src, 4);
+		assert_memory_equal(got + 26, &fl.dst, 4);
+		assert_memory_equal(got, HOST_MAC, 6);
+	}
+	assert_int_equal(nat_worker_sessions(dp.workers[0]->nat), 12);
+	assert_true(events(FWD_E_handovers) > 0);
+}
+
+static void test_expired_ttl_makes_no_session_C27(void **state)
+{
+	struct flow in = { IP(198, 51, 100, 20), IP(203, 0, 113, 10), 4000, 8080, IPPROTO_TCP };
+	uint8_t f[200], about[200];
+	unsigned len = fixture_frame(f, LAN_MAC, &OUT, 10, 0, 1);
+
+	(void)state;
+	feed(0, LAN, f, len);
+	expect_icmp(LAN, f, 11, 0, 0, IP(10, 0, 0, 1));
+	len = fixture_frame(about, WAN_MAC, &in, 0, 0, 1);
+	feed(1, WAN, about, len);
+	expect_icmp(WAN, about, 11, 0, 0, IP(203, 0, 113, 1));
+	assert_int_equal(nat_worker_sessions(dp.workers[0]->nat), 0);
+}
+
+static void test_bad_transport_header_never_leaves_untranslated_C10(void **state)
+{
+	uint8_t f[200], got[200];
+	unsigned len = fixture_frame(f, LAN_MAC, &OUT, 10, 0, 64);
+
+	(void)state;
+	put16(f + 38, 7);
+	for (unsigned w = 0; w < 2; w++) {
+		feed(w, LAN, f, len);
+		assert_int_equal(left(WAN, got), 0);
+	}
+	assert_int_equal(drops(FWD_D_udp_bad_length), 2);
+	f[20] = 0x20;	/* a first fragment */
+	put16(f + 24, 0);
+	put16(f + 24, ~plain_sum(f + 14, 20, 0) & 0xffff);
+	feed(0, LAN, f, len);
+	assert_int_equal(left(WAN, got), 0);
+	assert_int_equal(drops(FWD_D_NAT + NAT_R_nat_fragment - 1), 1);
+	assert_int_equal(nat_worker_sessions(dp.workers[0]->nat), 0);
+}
+
+/* rx + made here == tx + drops + to control, whatever comes in; and no buffer is lost. */
+static void test_no_packet_disappears_without_a_counter(void **state)
+{
+	const uint8_t protos[] = { IPPROTO_UDP, IPPROTO_TCP, IPPROTO_ICMP, 47 };
+	const rte_be32_t addrs[] = { IP(10, 0, 0, 2), IP(10, 0, 0, 1), IP(198, 51, 100, 7), IP(203, 0, 113, 10),
+				     IP(203, 0, 113, 1), IP(198, 18, 0, 9), IP(9, 9, 9, 9), IP(10, 0, 0, 77),
+				     IP(10, 0, 0, 255), IP(255, 255, 255, 255), IP(224, 0, 0, 9) };
+	uint64_t rx = 0, tx = 0, dropped = 0, made;
+	unsigned seed = 5;
+	uint8_t f[2000];
+
+	(void)state;
+	snap->ifaces[WAN].mtu = 600;
+	for (unsigned round = 0; round < 60000; round++) {
+		struct flow fl = { addrs[(unsigned)rand_r(&seed) % RTE_DIM(addrs)],
+				   addrs[(unsigned)rand_r(&seed) % RTE_DIM(addrs)],
+				   (uint16_t)(5000 + rand_r(&seed) % 20), (uint16_t)(rand_r(&seed) % 2 ? 8080 : 53),
+				   protos[rand_r(&seed) % 4] };
+		uint16_t port = (uint16_t)(rand_r(&seed) % 2);
+		unsigned len = fixture_frame(f, port == LAN ? LAN_MAC : WAN_MAC, &fl,
+					     (unsigned)rand_r(&seed) % 1000, (unsigned)rand_r(&seed) % 3,
+					     rand_r(&seed) % 8 ? 64 : (uint8_t)(rand_r(&seed) % 2)), cut;
+
+		if (fl.proto == IPPROTO_ICMP) {
+			f[34 + (f[14] & 0xf) * 4 - 20] = (uint8_t)(rand_r(&seed) % 16);
+			plain_fill(f + 14);
+		}
+		for (unsigned i = (unsigned)rand_r(&seed) % 4 == 0 ? 3 : 0; i > 0; i--)
+			f[(unsigned)rand_r(&seed) % 60] ^= (uint8_t)(1 << rand_r(&seed) % 8);
+		cut = (unsigned)rand_r(&seed) % (len + 1);
+		feed_chain((unsigned)rand_r(&seed) % 2, port, fixture_chain(f, len, &cut, rand_r(&seed) % 2));
+		if (round % 16 == 0)
+			drain();
+	}
+	for (unsigned w = 0; w <= dp.n_workers; w++) {
+		for (unsigned i = 0; i <= FWD_MAX_IFACES; i++) {
+			rx += dp.counters[w]->iface[i].rx_packets;
+			tx += dp.counters[w]->iface[i].tx_packets;
+			for (unsigned d = 0; d < FWD_DROP_COUNT; d++)
+				dropped += dp.counters[w]->iface[i].drops[d];
+		}
+	}
+	/* fragments are at least two of one */
+	made = events(FWD_E_icmp_errors_out) + events(FWD_E_fragments_out);
+	assert_int_equal(rx, 60000);
+	assert_true(tx + dropped + events(FWD_E_punts) <= rx + made);
+	assert_true(tx + dropped + events(FWD_E_punts) >= rx + events(FWD_E_icmp_errors_out));
+	assert_true(tx > 1000 && events(FWD_E_punts) > 1000);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, fresh, no_leak)
+#define N(f) cmocka_unit_test_setup_teardown(f, fresh_nat, no_leak)
+	const struct CMUnitTest tests[] = {
+		T(test_routed_datagram_changes_only_ttl_and_macs_K4),
+		T(test_ttl_expiry_is_answered_from_the_ingress_address_I6_C27),
+		T(test_no_route_is_answered_by_net_unreachable),
+		T(test_too_big_with_df_gets_the_mtu_without_is_fragmented_I5_C28),
+		T(test_echo_to_own_addresses_is_answered_from_them_C36),
+		T(test_other_datagrams_to_the_router_are_refused),
+		T(test_no_error_about_an_error_or_a_later_fragment_I7),
+		T(test_icmp_errors_are_limited_in_rate_I7),
+		T(test_unresolved_next_hop_goes_to_control_ready_to_leave),
+		T(test_arp_goes_to_control_as_it_came),
+		T(test_flows_spread_over_equal_routes_and_each_keeps_its_way),
+		N(test_translated_flow_works_through_every_worker_M1),
+		N(test_expired_ttl_makes_no_session_C27),
+		N(test_bad_transport_header_never_leaves_untranslated_C10),
+		N(test_no_packet_disappears_without_a_counter),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
