@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <rte_bus_vdev.h>
+#include <rte_malloc.h>
 
 #include "output.h"
 #include "worker.h"
