@@ -102,9 +102,24 @@ int netdev_info(const char *name, struct netdev_info *info)
 	info->up = ifr.ifr_flags & IFF_UP;
 	if (ethtool_rc(fd, name, &drv) == 0)
 		rte_strscpy(info->driver, drv.driver, sizeof(info->driver));
-	if (ethtool_rc(fd, name, &channels) == 0)
+	if (ethtool_rc(fd, name, &channels) == 0) {
 		info->rx_queues = channels.combined_count + channels.rx_count;
+		info->combined = channels.combined_count;
+	}
 out:
+	close(fd);
+	return rc;
+}
+
+int netdev_set_mtu(const char *name, uint16_t mtu)
+{
+	struct ifreq ifr = { .ifr_mtu = mtu };
+	int fd = control_socket(), rc;
+
+	if (fd < 0)
+		return fd;
+	rte_strscpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
+	rc = ioctl_rc(fd, SIOCSIFMTU, &ifr);
 	close(fd);
 	return rc;
 }
@@ -148,36 +163,47 @@ bool netdev_leaves_checksums(const char *driver)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-#define FEATURE_BLOCKS 8
+#define FEATURE_BLOCKS 8	/* of 32 features */
+
+/* Room for what follows ethtool's heads. */
+union sset_info {
+	struct ethtool_sset_info head;
+	uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
+};
+union get_features {
+	struct ethtool_gfeatures head;
+	uint8_t room[sizeof(struct ethtool_gfeatures) + FEATURE_BLOCKS * sizeof(struct ethtool_get_features_block)];
+};
+union set_features {
+	struct ethtool_sfeatures head;
+	uint8_t room[sizeof(struct ethtool_sfeatures) + FEATURE_BLOCKS * sizeof(struct ethtool_set_features_block)];
+};
 
 /* How many feature bits the kernel has; 0: it tells nothing, or more than we have room for. */
 static unsigned feature_count(int fd, const char *name)
 {
-	struct {
-		struct ethtool_sset_info head;
-		uint32_t count;
-	} info = { .head = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES } };
+	union sset_info info = { 0 };
 
-	if (ethtool_rc(fd, name, &info) || !info.head.sset_mask || info.count > 32 * FEATURE_BLOCKS)
+	info.head.cmd = ETHTOOL_GSSET_INFO;
+	info.head.sset_mask = 1ull << ETH_SS_FEATURES;
+	if (ethtool_rc(fd, name, &info) || !info.head.sset_mask || info.head.data[0] > 32 * FEATURE_BLOCKS)
 		return 0;
-	return info.count;
+	return info.head.data[0];
 }
 
 static int set_features(int fd, const char *name, const uint32_t *bits, unsigned n, bool on)
 {
-	struct {
-		struct ethtool_sfeatures head;
-		struct ethtool_set_features_block blocks[FEATURE_BLOCKS];
-	} set = { .head = { .cmd = ETHTOOL_SFEATURES } };
+	union set_features set = { 0 };
 	unsigned i;
 
 	if (!n)
 		return 0;
+	set.head.cmd = ETHTOOL_SFEATURES;
 	set.head.size = (feature_count(fd, name) + 31) / 32;
 	for (i = 0; i < n; i++) {
-		set.blocks[bits[i] / 32].valid |= 1u << bits[i] % 32;
+		set.head.features[bits[i] / 32].valid |= 1u << bits[i] % 32;
 		if (on)
-			set.blocks[bits[i] / 32].requested |= 1u << bits[i] % 32;
+			set.head.features[bits[i] / 32].requested |= 1u << bits[i] % 32;
 	}
 	return ethtool_rc(fd, name, &set);
 }
@@ -185,23 +211,22 @@ static int set_features(int fd, const char *name, const uint32_t *bits, unsigned
 /* Bit numbers of those of rx_features that are on and can be changed. */
 static unsigned find_features(int fd, const char *name, uint32_t *bits)
 {
-	struct {
-		struct ethtool_gfeatures head;
-		struct ethtool_get_features_block blocks[FEATURE_BLOCKS];
-	} get = { .head = { .cmd = ETHTOOL_GFEATURES, .size = FEATURE_BLOCKS } };
+	union get_features get = { 0 };
 	unsigned count = feature_count(fd, name), i, k, n = 0;
 	struct ethtool_gstrings *strings;
 
 	strings = calloc(1, sizeof(*strings) + (size_t)count * ETH_GSTRING_LEN);
 	if (!count || !strings)
 		goto out;
+	get.head.cmd = ETHTOOL_GFEATURES;
+	get.head.size = FEATURE_BLOCKS;
 	strings->cmd = ETHTOOL_GSTRINGS;
 	strings->string_set = ETH_SS_FEATURES;
 	strings->len = count;
 	if (ethtool_rc(fd, name, strings) || ethtool_rc(fd, name, &get))
 		goto out;
 	for (i = 0; i < count; i++) {
-		const struct ethtool_get_features_block *b = &get.blocks[i / 32];
+		const struct ethtool_get_features_block *b = &get.head.features[i / 32];
 		const char *s = (const char *)strings->data + (size_t)i * ETH_GSTRING_LEN;
 
 		if (!(b->active & ~b->never_changed & b->available & 1u << i % 32))

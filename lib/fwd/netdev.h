@@ -19,11 +19,14 @@ struct netdev_info {
 	char driver[32];	/* the kernel's, such as veth; empty: unknown */
 	uint16_t mtu;
 	unsigned rx_queues;	/* in use; 0: unknown */
+	unsigned combined;	/* of them, those that also transmit */
 	bool up;
 };
 
 /* -ENODEV, or another negative errno value. */
 int netdev_info(const char *name, struct netdev_info *info);
+
+int netdev_set_mtu(const char *name, uint16_t mtu);
 
 /* speed_mbps 0: unknown. A device that is gone is down. */
 void netdev_link(int ifindex, bool *up, uint32_t *speed_mbps);

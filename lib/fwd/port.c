@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <rte_bus.h>
+#include <rte_kvargs.h>
+#include <rte_log.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_memzone.h>
+
+#include "dp.h"
+#include "netdev.h"
+#include "port.h"
+#include "xdp.h"
+
+#define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 4)	/* Ethernet and an 802.1Q tag */
+#define DESCRIPTORS    1024
+#define FULL_ARGS_LEN  (FWD_DEVARGS_LEN + 128)
+
+/* What we must know of DPDK's virtual drivers, beyond what they tell of themselves. By prefix of the device's name. */
+static const struct driver_traits {
+	const char *prefix;
+	const char *queues_arg;	/* devargs key for the number of queues */
+	bool by_netdev;		/* iface= names a kernel interface that exists */
+	bool paired;		/* as many transmit as receive queues */
+	bool any_length;	/* takes frames longer than a buffer apart without RX_OFFLOAD_SCATTER */
+	bool leaves_checksums;
+} drivers[] = {
+	{ .prefix = "net_af_xdp", .queues_arg = "queue_count", .by_netdev = true, .paired = true },
+	{ .prefix = "net_af_packet", .queues_arg = "qpairs", .by_netdev = true, .paired = true },
+	{ .prefix = "net_tap", .paired = true, .leaves_checksums = true },
+	{ .prefix = "net_virtio", .queues_arg = "queues", .paired = true, .leaves_checksums = true },
+	{ .prefix = "net_vhost", .queues_arg = "queues", .leaves_checksums = true },
+	{ .prefix = "net_memif", .any_length = true },
+	{ .prefix = "net_pcap", .any_length = true },
+	{ .prefix = "net_ring", .any_length = true },
+	{ .prefix = "net_null", .any_length = true },
+};
+
+/* Ports that port_open() gave out. */
+static bool in_use[RTE_MAX_ETHPORTS];
+
+/* What port_open() works out before the device exists. */
+struct plan {
+	const struct driver_traits *driver;	/* NULL: another */
+	bool af_xdp;
+	bool own_program;
+	unsigned first_queue;
+	char full[FULL_ARGS_LEN];	/* devargs with what we add */
+};
+
+static bool has_prefix(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* ---- what DPDK says -------------------------------------------------------------------------- */
+
+/* DPDK's functions return numbers and log words. While capture is on, its log lines go on as before, and the first one
+ * at error level by a driver (EAL's own only repeat that something failed) is kept. */
+static struct {
+	FILE *before, *tee;
+	char said[160];
+	bool by_driver;
+} capture;
+
+static void capture_line(const char *line, size_t len)
+{
+	bool by_driver = !has_prefix(line, "EAL:");
+
+	if (capture.said[0] && (capture.by_driver || !by_driver))
+		return;
+	len = RTE_MIN(len, sizeof(capture.said) - 1);
+	memcpy(capture.said, line, len);
+	capture.said[len] = '\0';
+	capture.said[strcspn(capture.said, "\n")] = '\0';
+	capture.by_driver = by_driver;
+}
+
+static ssize_t capture_write(void *cookie, const char *buf, size_t len)
+{
+	RTE_SET_USED(cookie);
+	if (rte_log_cur_msg_loglevel() <= (int)RTE_LOG_ERR && rte_lcore_id() == rte_get_main_lcore())
+		capture_line(buf, len);
+	fwrite(buf, 1, len, capture.before);
+	fflush(capture.before);
+	return len;
+}
+
+static void capture_start(void)
+{
+	capture.said[0] = '\0';
+	capture.by_driver = false;
+	capture.before = rte_log_get_stream();
+	capture.tee = fopencookie(NULL, "w", (cookie_io_functions_t) { .write = capture_write });
+	if (capture.tee)
+		rte_openlog_stream(capture.tee);
+}
+
+static void capture_stop(void)
+{
+	if (!capture.tee)
+		return;
+	rte_openlog_stream(capture.before);
+	fclose(capture.tee);
+	capture.tee = NULL;
+}
+
+/* Adds DPDK's words, if there are any, to ours. */
+static int dpdk_err(struct fwd_err *err, int rc, const char *devargs, const char *what)
+{
+	return dp_err(err, rc, "device '%s': %s: %s%s%s%s", devargs, what, strerror(-rc),
+		      capture.said[0] ? " (" : "", capture.said, capture.said[0] ? ")" : "");
+}
+
+/* ---- packet buffers -------------------------------------------------------------------------- */
+
+static void free_zone(struct rte_mempool_memhdr *memhdr, void *mz)
+{
+	RTE_SET_USED(memhdr);
+	rte_memzone_free(mz);
+}
+
+/*
+ * AF_XDP shares the whole pool's memory with the kernel, and DPDK's driver reckons its size as objects times object
+ * size from the first one on. rte_pktmbuf_pool_create() leaves gaps so that no object crosses a page, which with 4 KiB
+ * pages puts two thirds of the objects past that end. Here they are packed. Hardware ports take that, too, as long as
+ * IO addresses are as contiguous as virtual ones: always with IOVA as VA; else we ask for such memory and, where there
+ * is none, do it DPDK's way (xdp_pool_fits() then says no).
+ */
+static int populate_packed(struct rte_mempool *mp, unsigned n)
+{
+	size_t size = (size_t)n * (mp->header_size + mp->elt_size + mp->trailer_size);
+	const struct rte_memzone *mz;
+	char name[RTE_MEMZONE_NAMESIZE];
+	int rc;
+
+	if (snprintf(name, sizeof(name), "tp_%s", mp->name) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	mz = rte_memzone_reserve_aligned(name, size, mp->socket_id,
+					 rte_eal_iova_mode() == RTE_IOVA_VA ? 0 : RTE_MEMZONE_IOVA_CONTIG,
+					 sysconf(_SC_PAGESIZE));
+	if (!mz)
+		return -rte_errno;
+	rc = rte_mempool_populate_iova(mp, mz->addr, mz->iova, mz->len, free_zone, (void *)(uintptr_t)mz);
+	if (rc > 0)
+		return rc == (int)n ? 0 : -ENOMEM;
+	rte_memzone_free(mz);
+	return rc;
+}
+
+struct rte_mempool *port_pool_create(const char *name, unsigned n, unsigned cache, uint16_t priv_size, uint16_t room,
+				     struct fwd_err *err)
+{
+	struct rte_pktmbuf_pool_private priv = { .mbuf_data_room_size = room, .mbuf_priv_size = priv_size };
+	struct rte_mempool *mp;
+	int rc;
+
+	mp = rte_mempool_create_empty(name, n, sizeof(struct rte_mbuf) + priv_size + room, cache, sizeof(priv),
+				      SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+	if (!mp) {
+		dp_err(err, -rte_errno, "packet buffers: %s", rte_strerror(rte_errno));
+		return NULL;
+	}
+	rc = rte_mempool_set_ops_byname(mp, rte_mbuf_best_mempool_ops(), NULL);
+	if (!rc) {
+		rte_pktmbuf_pool_init(mp, &priv);
+		rc = populate_packed(mp, n);
+	}
+	if (!rc) {
+		rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL);
+		return mp;
+	}
+	rte_mempool_free(mp);
+	if (rte_eal_iova_mode() != RTE_IOVA_VA) {
+		mp = rte_pktmbuf_pool_create(name, n, cache, priv_size, room, SOCKET_ID_ANY);
+		if (mp)
+			return mp;
+		rc = -rte_errno;
+	}
+	dp_err(err, rc, "%u packet buffers of %u bytes: %s", n, room, strerror(-rc));
+	return NULL;
+}
+
+static unsigned object_size(const struct rte_mempool *mp)
+{
+	return mp->header_size + mp->elt_size + mp->trailer_size;
+}
+
+static void note_highest(struct rte_mempool *mp, void *highest, void *obj, unsigned i)
+{
+	RTE_SET_USED(mp);
+	RTE_SET_USED(i);
+	if ((uintptr_t)obj > *(uintptr_t *)highest)
+		*(uintptr_t *)highest = (uintptr_t)obj;
+}
+
+/* Whether all buffers lie where the AF_XDP driver believes them to be. */
+static bool xdp_pool_fits(struct rte_mempool *mp)
+{
+	uintptr_t first = (uintptr_t)STAILQ_FIRST(&mp->mem_list)->addr, highest = 0;
+
+	rte_mempool_obj_iter(mp, note_highest, &highest);
+	return highest + mp->elt_size + mp->trailer_size <= first + (uintptr_t)mp->populated_size * object_size(mp);
+}
+
+/* The longest frame that the kernel puts into a buffer: what lies before data in the object is the chunk's headroom to
+ * it, and it keeps its own behind that. */
+static unsigned xdp_frame_room(struct rte_mempool *mp)
+{
+	return object_size(mp) - mp->header_size - sizeof(struct rte_mbuf) - rte_pktmbuf_priv_size(mp) -
+	       RTE_PKTMBUF_HEADROOM - XDP_PACKET_HEADROOM;
+}
+
+/* ---- devargs --------------------------------------------------------------------------------- */
+
+static const struct driver_traits *find_driver(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < RTE_DIM(drivers); i++)
+		if (has_prefix(name, drivers[i].prefix) ||
+		    (has_prefix(name, "eth_") && has_prefix(name + 4, drivers[i].prefix + 4)))
+			return &drivers[i];
+	return NULL;
+}
+
+static bool looks_like_pci(const char *name)
+{
+	return has_prefix(name, "pci:") || (strspn(name, "0123456789abcdefABCDEF:.") == strlen(name) &&
+					    strchr(name, ':') && strchr(name, '.'));
+}
+
+static int check_text(const char *devargs, struct fwd_err *err)
+{
+	const char *c;
+
+	if (!devargs[0])
+		return dp_err(err, -EINVAL, "the device is missing, such as net_af_xdp0,iface=eth0");
+	if (strnlen(devargs, FWD_DEVARGS_LEN) == FWD_DEVARGS_LEN)
+		return dp_err(err, -EINVAL, "the device takes at most %u characters", FWD_DEVARGS_LEN - 1);
+	for (c = devargs; *c; c++)
+		if (!isgraph((unsigned char)*c))
+			return dp_err(err, -EINVAL, "the device has a space or an unprintable character at "
+				      "position %u", (unsigned)(c - devargs) + 1);
+	if (strcspn(devargs, ",") == 0 || strcspn(devargs, ",") >= RTE_DEV_NAME_MAX_LEN)
+		return dp_err(err, -EINVAL, "device '%s': its name takes 1 to %u characters", devargs,
+			      RTE_DEV_NAME_MAX_LEN - 1);
+	return 0;
+}
+
+static int check_netdev(struct port *p, const char *iface, struct netdev_info *info, struct fwd_err *err)
+{
+	int rc;
+
+	if (!iface)
+		return dp_err(err, -EINVAL, "device '%s': which network interface? (%s,iface=NAME)", p->devargs,
+			      p->name);
+	rc = netdev_info(iface, info);
+	if (rc == -ENODEV)
+		return dp_err(err, rc, "device '%s': there is no network interface '%s'", p->devargs, iface);
+	if (rc)
+		return dp_err(err, rc, "device '%s': network interface '%s': %s", p->devargs, iface, strerror(-rc));
+	rte_strscpy(p->netdev, iface, sizeof(p->netdev));
+	p->ifindex = info->ifindex;
+	return 0;
+}
+
+/* Adds to the devargs the number of queues where the driver wants it there. */
+static int plan_queues(struct port *p, struct plan *plan, const struct rte_kvargs *args,
+		       const struct netdev_info *netdev, struct fwd_err *err)
+{
+	const char *key = plan->driver ? plan->driver->queues_arg : NULL;
+	size_t len = strlen(plan->full);
+
+	if (p->rxqs > FWD_MAX_QUEUES)
+		return dp_err(err, -EINVAL, "device '%s': at most %u receive queues", p->devargs, FWD_MAX_QUEUES);
+	if (plan->af_xdp && p->rxqs > RTE_MAX(netdev->combined, 1u))
+		return dp_err(err, -EINVAL, "device '%s': %u receive queues, but %s has %u combined queue%s (ethtool "
+			      "-l), and DPDK's AF_XDP driver takes no others", p->devargs, p->rxqs, p->netdev,
+			      RTE_MAX(netdev->combined, 1u), netdev->combined > 1 ? "s" : "");
+	if (key && p->rxqs > 1 && !(args && rte_kvargs_get(args, key)))
+		snprintf(plan->full + len, sizeof(plan->full) - len, ",%s=%u", key, p->rxqs);
+	return 0;
+}
+
+static int make_plan(struct port *p, struct plan *plan, struct netdev_info *netdev, struct fwd_err *err)
+{
+	const char *comma = strchr(p->devargs, ','), *iface, *first;
+	struct rte_kvargs *args = NULL;
+	int rc = 0;
+
+	memset(plan, 0, sizeof(*plan));
+	memset(netdev, 0, sizeof(*netdev));
+	rte_strscpy(plan->full, p->devargs, sizeof(plan->full));
+	plan->driver = find_driver(p->name);
+	if (!plan->driver)
+		return plan_queues(p, plan, NULL, netdev, err);
+
+	if (comma && comma[1]) {
+		args = rte_kvargs_parse(comma + 1, NULL);
+		if (!args)
+			return dp_err(err, -EINVAL, "device '%s': what follows the name must be key=value pairs, "
+				      "with commas between", p->devargs);
+	}
+	plan->af_xdp = has_prefix(plan->driver->prefix, "net_af_xdp");
+	if (plan->driver->by_netdev) {
+		iface = args ? rte_kvargs_get(args, "iface") : NULL;
+		rc = check_netdev(p, iface, netdev, err);
+	}
+	if (!rc && plan->af_xdp) {
+		first = args ? rte_kvargs_get(args, "start_queue") : NULL;
+		plan->first_queue = first ? strtoul(first, NULL, 0) : 0;
+		plan->own_program = !(args && rte_kvargs_get(args, "xdp_prog"));
+	}
+	if (!rc)
+		rc = plan_queues(p, plan, args, netdev, err);
+	rte_kvargs_free(args);
+	return rc;
+}
+
+/* ---- the kernel interface under it ----------------------------------------------------------- */
+
+static int check_xdp_pool(const struct port *p, struct rte_mempool *pool, struct fwd_err *err)
+{
+	if (!xdp_pool_fits(pool))
+		return dp_err(err, -ENOTSUP, "device '%s': AF_XDP needs the packet buffers in one piece, which was "
+			      "not to be had with physical IO addresses: start with EAL option --iova-mode=va",
+			      p->devargs);
+	/* The driver takes 2048 for each queue, and loses them where it fails. */
+	if (rte_mempool_avail_count(pool) < p->rxqs * 2048u + 1024u)
+		return dp_err(err, -ENOBUFS, "device '%s': too few packet buffers are free: %u, and AF_XDP takes "
+			      "2048 for each queue", p->devargs, rte_mempool_avail_count(pool));
+	return 0;
+}
+
+/* Settings of the kernel interface, and the XDP claims and trials, before the driver sees it. */
+static int prepare_netdev(struct port *p, struct plan *plan, const struct netdev_info *netdev, uint16_t mtu,
+			  struct rte_mempool *pool, struct fwd_err *err)
+{
+	size_t len = strlen(plan->full);
+	int rc;
+
+	rc = netdev_prepare(p->netdev, plan->af_xdp && !plan->first_queue ? p->rxqs : 0, &p->undo, err);
+	if (rc || !plan->af_xdp)
+		return rc;
+	rc = check_xdp_pool(p, pool, err);
+	if (rc)
+		return rc;
+	p->max_mtu = RTE_MIN(xdp_frame_room(pool) - FRAME_OVERHEAD, (unsigned)FWD_MTU_MAX);
+	if (mtu > p->max_mtu)
+		return dp_err(err, -EINVAL, "device '%s': MTU %u is too large: at most %u with AF_XDP", p->devargs,
+			      mtu, p->max_mtu);
+	/* XDP refuses an interface whose MTU is too large for it, so first that. */
+	p->mtu = mtu ? mtu : netdev->mtu <= p->max_mtu ? netdev->mtu : RTE_ETHER_MTU;
+	rc = p->mtu == netdev->mtu ? 0 : netdev_set_mtu(p->netdev, p->mtu);
+	if (rc)
+		return dp_err(err, rc, "device '%s': MTU %u of %s: %s", p->devargs, p->mtu, p->netdev,
+			      strerror(-rc));
+	rc = xdp_open(p->netdev, p->ifindex, plan->first_queue, plan->own_program, &p->steer, err);
+	if (!rc && plan->own_program)
+		snprintf(plan->full + len, sizeof(plan->full) - len, ",xdp_prog=%s", xdp_program_path(p->steer));
+	return rc;
+}
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+static int plug(struct port *p, const struct plan *plan, struct fwd_err *err)
+{
+	struct rte_dev_iterator it;
+	uint16_t id;
+	int rc;
+
+	/* Given to EAL by its options: it is there already, and ours to take over as it is. */
+	if (rte_eth_dev_get_port_by_name(p->name, &id) == 0) {
+		if (in_use[id] || strchr(p->devargs, ','))
+			return dp_err(err, -EEXIST, "device '%s': a port of the name %s exists already", p->devargs,
+				      p->name);
+		p->port_id = id;
+		return 0;
+	}
+	errno = 0;	/* the AF_XDP driver of 22.11 takes an old EOPNOTSUPP for a fresh one */
+	rc = rte_dev_probe(plan->full);
+	if (rc && looks_like_pci(p->name))
+		return dp_err(err, rc, "device '%s': %s: %s%s%s", p->devargs,
+			      rc == -ENODEV ? "no such PCI device, or EAL looks for none (give -a ADDRESS after -- at "
+			      "start, and bind it to vfio-pci)" : "can't be attached",
+			      strerror(-rc), capture.said[0] ? ": " : "", capture.said);
+	/* EAL knows no bus that has a driver for the name. */
+	if (rc == -EFAULT && !plan->driver)
+		return dp_err(err, -ENODEV, "device '%s': no DPDK driver for %s: unknown, or not installed (names "
+			      "begin with the driver's: net_af_xdp0, net_tap1)", p->devargs, p->name);
+	if (rc == -EFAULT && !capture.by_driver)
+		return dp_err(err, -ENODEV, "device '%s': DPDK's driver for %s is not installed (Debian: "
+			      "librte-net-*)", p->devargs, plan->driver->prefix);
+	if (rc)
+		return dpdk_err(err, rc, p->devargs, "can't be attached");
+	p->own_device = true;
+
+	if (rte_eth_dev_get_port_by_name(p->name, &id)) {
+		id = RTE_MAX_ETHPORTS;
+		RTE_ETH_FOREACH_MATCHING_DEV(id, p->devargs, &it) {
+			rte_eth_iterator_cleanup(&it);
+			break;
+		}
+	}
+	if (id >= RTE_MAX_ETHPORTS)
+		return dp_err(err, -ENODEV, "device '%s' gave no Ethernet port", p->devargs);
+	if (in_use[id])
+		return dp_err(err, -EEXIST, "device '%s' is in use already", p->devargs);
+	p->port_id = id;
+	return 0;
+}
+
+static bool on_pci(const struct rte_eth_dev_info *info)
+{
+	return info->device && !strcmp(rte_bus_name(rte_dev_bus(info->device)), "pci");
+}
+
+/* MTU limits of the device and of our buffers. scatter: frames may take several buffers. */
+static uint16_t limit_mtu(const struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
+			  struct rte_mempool *pool, bool scatter)
+{
+	uint32_t max = FWD_MTU_MAX, room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
+
+	max = RTE_MIN(max, info->max_mtu);
+	if (info->max_rx_pktlen > FRAME_OVERHEAD)
+		max = RTE_MIN(max, info->max_rx_pktlen - FRAME_OVERHEAD);
+	if (!scatter && !(plan->driver && plan->driver->any_length))
+		max = RTE_MIN(max, room - FRAME_OVERHEAD);
+	return plan->af_xdp ? RTE_MIN(max, p->max_mtu) : max;
+}
+
+/* Whole device configuration: offloads, queue numbers, MTU. */
+static int configure(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info, uint16_t mtu,
+		     unsigned n_workers, struct rte_mempool *pool, struct fwd_err *err)
+{
+	struct rte_eth_conf conf = { 0 };
+	bool paired = plan->driver && plan->driver->paired, scatter = false;
+	uint16_t txqs, now;
+	int rc;
+
+	if (p->rxqs > info->max_rx_queues)
+		return dp_err(err, -EINVAL, "device '%s' has %u receive queue%s, not %u", p->devargs,
+			      info->max_rx_queues, info->max_rx_queues == 1 ? "" : "s", p->rxqs);
+	txqs = paired ? p->rxqs : RTE_MIN(RTE_MAX(n_workers, 1u), (unsigned)FWD_MAX_QUEUES);
+	txqs = RTE_MIN(txqs, info->max_tx_queues);
+	if (!txqs)
+		return dp_err(err, -EINVAL, "device '%s' has no transmit queue%s", p->devargs,
+			      has_prefix(p->name, "net_pcap") ? " (give it tx_pcap=FILE or tx_iface=NAME)" : "");
+
+	p->max_mtu = limit_mtu(p, plan, info, pool, false);
+	if (!mtu) {
+		mtu = p->mtu ? p->mtu : rte_eth_dev_get_mtu(p->port_id, &now) == 0 && now ? now : RTE_ETHER_MTU;
+		mtu = RTE_MIN(mtu, p->max_mtu);
+	}
+	if (mtu > p->max_mtu && (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER)) {
+		scatter = true;
+		p->max_mtu = limit_mtu(p, plan, info, pool, true);
+	}
+	if (mtu > p->max_mtu || mtu < info->min_mtu)
+		return dp_err(err, -EINVAL, "device '%s': MTU %u is too %s: %u to %u", p->devargs, mtu,
+			      mtu < info->min_mtu ? "small" : "large", RTE_MAX(info->min_mtu, FWD_MTU_MIN),
+			      p->max_mtu);
+
+	conf.rxmode.mtu = mtu;
+	if (scatter)
+		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
+	if (on_pci(info)) {
+		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_CHECKSUM;
+		if (p->rxqs > 1) {
+			conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+			conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads &
+				(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+		}
+	}
+	p->multi_seg_tx = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	if (p->multi_seg_tx)
+		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+
+	rc = rte_eth_dev_configure(p->port_id, p->rxqs, txqs, &conf);
+	if (rc)
+		return dpdk_err(err, rc, p->devargs, "can't be configured");
+	rc = rte_eth_dev_set_mtu(p->port_id, mtu);
+	if (rc && rc != -ENOTSUP)
+		return dpdk_err(err, rc, p->devargs, "its MTU can't be set");
+	p->mtu = mtu;
+	p->txqs = txqs;
+	return 0;
+}
+
+static int start(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
+		 struct rte_mempool *pool, struct fwd_err *err)
+{
+	uint16_t rx_desc = info->default_rxportconf.ring_size ? info->default_rxportconf.ring_size : DESCRIPTORS;
+	uint16_t tx_desc = info->default_txportconf.ring_size ? info->default_txportconf.ring_size : DESCRIPTORS;
+	int socket = rte_eth_dev_socket_id(p->port_id), rc;
+	unsigned q, tries;
+
+	rc = rte_eth_dev_adjust_nb_rx_tx_desc(p->port_id, &rx_desc, &tx_desc);
+	for (q = 0; !rc && q < p->txqs; q++)
+		rc = rte_eth_tx_queue_setup(p->port_id, q, tx_desc, socket, NULL);
+	if (rc)
+		return dpdk_err(err, rc, p->devargs, "its transmit queues can't be set up");
+	for (q = 0; q < p->rxqs; q++) {
+		rc = rte_eth_rx_queue_setup(p->port_id, q, rx_desc, socket, NULL, pool);
+		/* The kernel lets go of an AF_XDP queue, our trial's, some time after its socket was closed. */
+		for (tries = 0; rc && plan->af_xdp && tries < 3; tries++) {
+			usleep(100000);
+			rc = rte_eth_rx_queue_setup(p->port_id, q, rx_desc, socket, NULL, pool);
+		}
+		if (rc)
+			return dpdk_err(err, rc, p->devargs, "its receive queues can't be set up");
+	}
+	/* Ours is the interface's own address: no promiscuous mode. A port without one takes everything anyway. */
+	rc = rte_eth_dev_start(p->port_id);
+	if (rc)
+		return dpdk_err(err, rc, p->devargs, "can't be started");
+	return 0;
+}
+
+/* What the rest of the router wants to know of a running port. */
+static int learn(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
+		 struct netdev_info *netdev, unsigned n_workers, struct fwd_err *err)
+{
+	struct rte_ether_addr mac;
+	int rc;
+
+	rte_strscpy(p->driver, info->driver_name, sizeof(p->driver));
+	rc = rte_eth_macaddr_get(p->port_id, &mac);
+	if (rc)
+		return dpdk_err(err, rc, p->devargs, "its MAC address is unknown");
+	if (rte_is_zero_ether_addr(&mac)) {
+		rte_eth_random_addr(mac.addr_bytes);
+		(void)rte_eth_dev_default_mac_addr_set(p->port_id, &mac);
+	}
+	memcpy(p->mac, mac.addr_bytes, sizeof(p->mac));
+	p->txqs = RTE_MIN(p->txqs, RTE_MAX(n_workers, 1u));
+
+	if (!p->ifindex && info->if_index && if_indextoname(info->if_index, p->netdev)) {
+		p->ifindex = info->if_index;
+		(void)netdev_info(p->netdev, netdev);
+	}
+	p->complete_csum = plan->driver ? plan->driver->leaves_checksums : has_prefix(p->driver, "net_virtio");
+	if (plan->driver && plan->driver->by_netdev)
+		p->complete_csum = netdev_leaves_checksums(netdev->driver);
+
+	if (plan->af_xdp) {
+		rc = xdp_started(p->steer, err);
+		if (rc)
+			return rc;
+		p->xdp = plan->own_program;
+		p->kernel_arp = true;
+		p->arp_fd = netdev_arp_socket(p->ifindex);
+		if (p->arp_fd < 0)
+			return dp_err(err, p->arp_fd, "device '%s': no packet socket for ARP on %s: %s", p->devargs,
+				      p->netdev, strerror(-p->arp_fd));
+	}
+	return 0;
+}
+
+int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_workers, struct rte_mempool *pool,
+	      struct port *out, struct fwd_err *err)
+{
+	struct port p = { .arp_fd = -1, .port_id = RTE_MAX_ETHPORTS, .rxqs = rxqs ? rxqs : 1 };
+	struct rte_eth_dev_info info;
+	struct netdev_info netdev;
+	struct plan plan;
+	int rc;
+
+	rc = check_text(devargs, err);
+	if (rc)
+		return rc;
+	rte_strscpy(p.devargs, devargs, sizeof(p.devargs));
+	snprintf(p.name, sizeof(p.name), "%.*s", (int)strcspn(devargs, ","), devargs);
+
+	rc = make_plan(&p, &plan, &netdev, err);
+	if (!rc && p.ifindex)
+		rc = prepare_netdev(&p, &plan, &netdev, mtu, pool, err);
+	if (rc) {
+		port_close(&p);
+		return rc;
+	}
+	capture_start();
+	rc = plug(&p, &plan, err);
+	if (!rc) {
+		in_use[p.port_id] = true;
+		rc = rte_eth_dev_info_get(p.port_id, &info);
+		if (rc)
+			dpdk_err(err, rc, devargs, "tells nothing of itself");
+	}
+	if (!rc)
+		rc = configure(&p, &plan, &info, mtu, n_workers, pool, err);
+	if (!rc)
+		rc = start(&p, &plan, &info, pool, err);
+	if (!rc)
+		rc = learn(&p, &plan, &info, &netdev, n_workers, err);
+	capture_stop();
+	if (rc) {
+		port_close(&p);
+		return rc;
+	}
+	*out = p;
+	return 0;
+}
+
+void port_close(struct port *p)
+{
+	struct rte_eth_dev_info info = { 0 };
+
+	if (p->port_id < RTE_MAX_ETHPORTS) {
+		(void)rte_eth_dev_info_get(p->port_id, &info);
+		(void)rte_eth_dev_stop(p->port_id);
+		(void)rte_eth_dev_close(p->port_id);
+		if (info.device)
+			(void)rte_dev_remove((struct rte_device *)(uintptr_t)info.device);
+		in_use[p->port_id] = false;
+	}
+	if (p->arp_fd >= 0)
+		close(p->arp_fd);
+	if (p->steer)
+		xdp_close(p->steer);
+	netdev_restore(p->undo);
+	memset(p, 0, sizeof(*p));
+	p->arp_fd = -1;
+	p->port_id = RTE_MAX_ETHPORTS;
+}
+
+/* ---- running ports --------------------------------------------------------------------------- */
+
+bool port_mtu_needs_stop(const struct port *p)
+{
+	return !find_driver(p->driver);	/* the virtual ones change it in flight */
+}
+
+int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
+{
+	bool stop = port_mtu_needs_stop(p);
+	int rc;
+
+	if (mtu < FWD_MTU_MIN || mtu > p->max_mtu)
+		return dp_err(err, -EINVAL, "MTU %u is not possible on %s: %u to %u", mtu, p->name, FWD_MTU_MIN,
+			      p->max_mtu);
+	capture_start();
+	if (stop)
+		(void)rte_eth_dev_stop(p->port_id);
+	rc = rte_eth_dev_set_mtu(p->port_id, mtu);
+	if (rc == -ENOTSUP)
+		rc = 0;	/* a device without an MTU of its own */
+	if (rc)
+		dpdk_err(err, rc, p->devargs, "its MTU can't be set");
+	if (stop && rte_eth_dev_start(p->port_id) && !rc)
+		rc = dpdk_err(err, -EIO, p->devargs, "did not start again with the new MTU");
+	capture_stop();
+	if (!rc)
+		p->mtu = mtu;
+	return rc;
+}
+
+int port_pass(struct port *p, struct fwd_pass pass, bool add, struct fwd_err *err)
+{
+	const char *protocol = pass.protocol == IPPROTO_TCP ? "tcp" : pass.protocol == IPPROTO_UDP ? "udp" : NULL;
+	int rc;
+
+	if (!p->xdp)
+		return dp_err(err, -EOPNOTSUPP, "%s can't leave packets to the kernel: only net_af_xdp with the router's "
+			      "own XDP program can", p->name);
+	if (!protocol || !pass.port)
+		return dp_err(err, -EINVAL, "protocol tcp or udp, port 1 to 65535");
+	rc = xdp_pass(p->steer, pass, add);
+	if (rc == -EEXIST || rc == -ENOENT)
+		return dp_err(err, rc, "%s port %u is %s left to the kernel on %s", protocol, pass.port,
+			      rc == -EEXIST ? "already" : "not", p->name);
+	if (rc)
+		return dp_err(err, rc, "%s port %u on %s: %s", protocol, pass.port, p->name, strerror(-rc));
+	return 0;
+}
+
+int port_local_address(struct port *p, uint32_t addr_be, bool add)
+{
+	return p->xdp ? xdp_address(p->steer, addr_be, add) : 0;
+}
+
+void port_refresh(struct port *p)
+{
+	if (p->xdp)
+		xdp_refresh(p->steer);
+}
+
+int port_arp_receive(const struct port *p, void *frame, size_t size, uint16_t *vlan)
+{
+	return p->arp_fd < 0 ? -EAGAIN : netdev_arp_receive(p->arp_fd, frame, size, vlan);
+}
+
+void port_link(const struct port *p, bool *up, uint32_t *speed_mbps)
+{
+	struct rte_eth_link link;
+
+	*up = false;
+	*speed_mbps = 0;
+	if (p->ifindex) {	/* the drivers over kernel interfaces don't know */
+		netdev_link(p->ifindex, up, speed_mbps);
+	} else if (rte_eth_link_get_nowait(p->port_id, &link) == 0) {
+		*up = link.link_status == RTE_ETH_LINK_UP;
+		*speed_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
+	}
+}
+
+void port_device_stats(const struct port *p, uint64_t *missed, uint64_t *errors, uint64_t *nombuf,
+		       uint64_t *tx_errors)
+{
+	struct rte_eth_stats stats = { 0 };
+
+	if (rte_eth_stats_get(p->port_id, &stats))
+		memset(&stats, 0, sizeof(stats));
+	*missed = stats.imissed;
+	*errors = stats.ierrors;
+	*nombuf = stats.rx_nombuf;
+	*tx_errors = stats.oerrors;
+}
