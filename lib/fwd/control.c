@@ -2,11 +2,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
-
-#include <linux/if_packet.h>
 
 #include "arp.h"
 #include "call.h"
@@ -25,7 +22,7 @@
 
 #define ARP_BYTES     64	/* as much of a frame as is looked at */
 #define DEFEND_MS     10000	/* RFC 5227 2.4 (c): not more often */
-#define IDLE_MS       60000
+#define REFRESH_MS    5000	/* the kernel's own addresses on XDP ports are read again */
 
 /* epoll's data: an interface id, or one of these */
 #define EVENT_PUNT    0x10000u
@@ -35,6 +32,7 @@ static struct {
 	bool up;
 	int epoll_fd, timer_fd;
 	uint64_t defended_ms[FWD_MAX_IFACES];	/* 0: never */
+	uint64_t refresh_ms;			/* when next */
 } ctl = { .epoll_fd = -1, .timer_fd = -1 };
 
 uint64_t control_now_ms(void)
@@ -129,33 +127,13 @@ static void arp_socket(uint16_t id)
 	const struct iface *i = iface_get(id);
 
 	for (unsigned n = 0; i && n < SOCKET_BUDGET; n++) {
-		union {
-			struct cmsghdr align;
-			char room[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
-		} control;
 		uint8_t frame[ARP_BYTES];
-		struct iovec iov = { .iov_base = frame, .iov_len = sizeof(frame) };
-		struct sockaddr_ll from = { 0 };
-		struct msghdr msg = { .msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &iov, .msg_iovlen = 1,
-				      .msg_control = &control, .msg_controllen = sizeof(control) };
-		ssize_t len = recvmsg(i->port->arp_fd, &msg, MSG_DONTWAIT);
+		uint16_t vlan;
+		int len = port_arp_receive(i->port, frame, sizeof(frame), &vlan);
 		const struct iface *in;
-		uint16_t vlan = 0;
 
 		if (len < 0)
 			return;	/* none left, or the kernel interface is down: epoll tells when that changes */
-		if (from.sll_pkttype == PACKET_OUTGOING)
-			continue;
-		for (struct cmsghdr *h = CMSG_FIRSTHDR(&msg); h; h = CMSG_NXTHDR(&msg, h)) {
-			struct tpacket_auxdata aux;
-
-			if (h->cmsg_level != SOL_PACKET || h->cmsg_type != PACKET_AUXDATA ||
-			    h->cmsg_len < CMSG_LEN(sizeof(aux)))
-				continue;
-			memcpy(&aux, CMSG_DATA(h), sizeof(aux));
-			if (aux.tp_status & TP_STATUS_VLAN_VALID)
-				vlan = aux.tp_vlan_tci & 0xfff;
-		}
 		in = iface_tagged(id, vlan);
 		if (in)
 			control_arp_input(in->id, frame, len);
@@ -166,21 +144,40 @@ static void arp_socket(uint16_t id)
 
 /* ---- the loop's share ------------------------------------------------------------------------ */
 
-static void arm(int ms)
+static uint64_t refresh_ports(void)
 {
-	struct itimerspec t = { 0 };
+	uint64_t now = control_now_ms();
 
-	if (ms >= 0) {
-		t.it_value.tv_sec = ms / 1000;
-		t.it_value.tv_nsec = ms % 1000 * 1000000L + 1;	/* 0 would be never */
+	if (now >= ctl.refresh_ms) {
+		for (unsigned id = 0; id < FWD_MAX_IFACES; id++) {
+			const struct iface *i = iface_get(id);
+
+			if (i && i->parent == FWD_IFACE_NONE)
+				port_refresh(i->port);
+		}
+		ctl.refresh_ms = now + REFRESH_MS;
 	}
-	timerfd_settime(ctl.timer_fd, 0, &t, NULL);
+	return ctl.refresh_ms - now;
 }
 
-/* After each commit: what waited for it to be sent is sent now. */
+/* Does what is due. Returns the milliseconds to the next, and sees to it that the loop wakes by then. */
+static int serve_timers(void)
+{
+	int ms = neigh_tick(TIMER_BUDGET), refresh = refresh_ports();
+	struct itimerspec t = { 0 };
+
+	if (ms < 0 || refresh < ms)
+		ms = refresh;
+	t.it_value.tv_sec = ms / 1000;
+	t.it_value.tv_nsec = ms % 1000 * 1000000L + 1;	/* 0 would be never */
+	timerfd_settime(ctl.timer_fd, 0, &t, NULL);
+	return ms;
+}
+
+/* After each commit: requests that waited for their interface to be published leave now. */
 static void committed(void)
 {
-	arm(neigh_tick(TIMER_BUDGET));
+	serve_timers();
 }
 
 /* Returns whether more waits. */
@@ -234,15 +231,12 @@ int fwd_poll(void)
 		}
 	}
 	more = serve_punts();
-	ms = neigh_tick(TIMER_BUDGET);
+	ms = serve_timers();
 	/* Neighbours' own prefixes. There is one control thread, and it commits at the end of each command, so nothing of
 	 * a command is staged half-way here. */
 	if (fib_staged() && fwd_commit(&err))
 		dp_log(FWD_LOG_ERROR, "neighbours could not be published: %s", err.msg);
-	arm(ms);
-	if (more)
-		return 0;
-	return ms < 0 ? IDLE_MS : ms;
+	return more ? 0 : ms;
 }
 
 /* ---- interfaces ------------------------------------------------------------------------------ */
@@ -321,6 +315,7 @@ int control_start(const struct fwd_params *params, struct fwd_err *err)
 	int rc;
 
 	memset(ctl.defended_ms, 0, sizeof(ctl.defended_ms));
+	ctl.refresh_ms = 0;
 	ctl.up = true;
 	ctl.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	ctl.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
