@@ -114,11 +114,15 @@ static void capture_stop(void)
 	capture.tee = NULL;
 }
 
-/* Adds DPDK's words, if there are any, to ours. */
+/* Adds DPDK's words, if there are any, to ours. Drivers return -1 for whatever it was. */
 static int dpdk_err(struct fwd_err *err, int rc, const char *devargs, const char *what)
 {
-	return dp_err(err, rc, "device '%s': %s: %s%s%s%s", devargs, what, strerror(-rc),
-		      capture.said[0] ? " (" : "", capture.said, capture.said[0] ? ")" : "");
+	if (capture.said[0] && capture.by_driver)
+		return dp_err(err, rc == -1 ? -EINVAL : rc, "device '%s': %s: %s", devargs, what, capture.said);
+	if (rc == -1)
+		return dp_err(err, -EINVAL, "device '%s': %s: its driver refused (are all arguments right?)", devargs,
+			      what);
+	return dp_err(err, rc, "device '%s': %s: %s", devargs, what, strerror(-rc));
 }
 
 /* ---- packet buffers -------------------------------------------------------------------------- */
@@ -212,12 +216,10 @@ static bool xdp_pool_fits(struct rte_mempool *mp)
 	return highest + mp->elt_size + mp->trailer_size <= first + (uintptr_t)mp->populated_size * object_size(mp);
 }
 
-/* The longest frame that the kernel puts into a buffer: what lies before data in the object is the chunk's headroom to
- * it, and it keeps its own behind that. */
+/* The longest frame that a buffer takes from the kernel, which leaves its own headroom behind ours. */
 static unsigned xdp_frame_room(struct rte_mempool *mp)
 {
-	return object_size(mp) - mp->header_size - sizeof(struct rte_mbuf) - rte_pktmbuf_priv_size(mp) -
-	       RTE_PKTMBUF_HEADROOM - XDP_PACKET_HEADROOM;
+	return rte_pktmbuf_data_room_size(mp) - RTE_PKTMBUF_HEADROOM - XDP_PACKET_HEADROOM;
 }
 
 /* ---- devargs --------------------------------------------------------------------------------- */
@@ -403,7 +405,6 @@ static int plug(struct port *p, const struct plan *plan, struct fwd_err *err)
 			      "librte-net-*)", p->devargs, plan->driver->prefix);
 	if (rc)
 		return dpdk_err(err, rc, p->devargs, "can't be attached");
-	p->own_device = true;
 
 	if (rte_eth_dev_get_port_by_name(p->name, &id)) {
 		id = RTE_MAX_ETHPORTS;
@@ -524,6 +525,7 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 	rc = rte_eth_dev_start(p->port_id);
 	if (rc)
 		return dpdk_err(err, rc, p->devargs, "can't be started");
+	p->started = true;
 	return 0;
 }
 
@@ -570,7 +572,9 @@ static int learn(struct port *p, const struct plan *plan, const struct rte_eth_d
 int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_workers, struct rte_mempool *pool,
 	      struct port *out, struct fwd_err *err)
 {
-	struct port p = { .arp_fd = -1, .port_id = RTE_MAX_ETHPORTS, .rxqs = rxqs ? rxqs : 1 };
+	struct port p = {
+		.arp_fd = -1, .port_id = RTE_MAX_ETHPORTS, .rxqs = rxqs ? rxqs : 1, .pool = pool,
+	};
 	struct rte_eth_dev_info info;
 	struct netdev_info netdev;
 	struct plan plan;
@@ -612,12 +616,33 @@ int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_worke
 	return 0;
 }
 
+/* Takes back the packet buffers that the AF_XDP driver would lose. */
+static void empty_xdp(struct port *p)
+{
+	struct rte_mbuf *burst[32];
+	unsigned q, n, turns;
+
+	xdp_detach(p->steer);
+	for (q = 0; q < p->rxqs; q++)
+		while ((n = rte_eth_rx_burst(p->port_id, q, burst, RTE_DIM(burst))))
+			rte_pktmbuf_free_bulk(burst, n);
+	/* An empty burst collects what was sent; the last ones may be on their way yet. */
+	for (turns = 0; turns < 5; turns++) {
+		for (q = 0; q < p->rxqs; q++)
+			(void)rte_eth_tx_burst(p->port_id, q, burst, 0);
+		usleep(1000);
+	}
+	xdp_reclaim(p->steer, p->pool);
+}
+
 void port_close(struct port *p)
 {
 	struct rte_eth_dev_info info = { 0 };
 
 	if (p->port_id < RTE_MAX_ETHPORTS) {
 		(void)rte_eth_dev_info_get(p->port_id, &info);
+		if (p->started && p->steer)
+			empty_xdp(p);
 		(void)rte_eth_dev_stop(p->port_id);
 		(void)rte_eth_dev_close(p->port_id);
 		if (info.device)

@@ -44,9 +44,10 @@ struct port {
 	int arp_fd;			/* readable when port_arp_receive() has something; -1: none */
 
 	/* private to port.c */
+	struct rte_mempool *pool;
 	struct xdp *steer;
 	struct netdev_undo *undo;
-	bool own_device;		/* port_open() plugged it in */
+	bool started;
 };
 
 /*

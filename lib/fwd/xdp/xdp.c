@@ -381,21 +381,65 @@ static void held_scan(struct held_list *l, const struct held_list *except)
 	closedir(dir);
 }
 
-/* A mapped ring holds its socket as a descriptor does. */
-static void unmap_rings(uint64_t inode)
+/* Calls fn for each ring of the socket that is mapped here; offset is the one of mmap(), which names the ring. */
+static void each_ring(const struct held *sock, void (*fn)(void *arg, void *map, size_t len, uint64_t offset), void *arg)
 {
 	char line[512], want[32];
 	unsigned long from, to;
+	unsigned long long offset;
 	FILE *f;
 
-	snprintf(want, sizeof(want), "socket:[%llu]", (unsigned long long)inode);
+	snprintf(want, sizeof(want), "socket:[%llu]", (unsigned long long)sock->id);
 	f = fopen("/proc/self/maps", "re");
 	if (!f)
 		return;
 	while (fgets(line, sizeof(line), f))
-		if (strstr(line, want) && sscanf(line, "%lx-%lx", &from, &to) == 2)
-			munmap((void *)from, to - from);
+		if (strstr(line, want) && sscanf(line, "%lx-%lx %*s %llx", &from, &to, &offset) == 3)
+			fn(arg, (void *)from, to - from, offset);
 	fclose(f);
+}
+
+/* A mapped ring holds its socket as a descriptor does. */
+static void unmap_ring(void *arg, void *map, size_t len, uint64_t offset)
+{
+	RTE_SET_USED(arg);
+	RTE_SET_USED(offset);
+	munmap(map, len);
+}
+
+struct reclaim {
+	struct rte_mempool *pool;
+	struct xdp_ring_offset fill;
+	unsigned freed;
+};
+
+/* Frees the buffers between the kernel's and the driver's end of a fill ring. */
+static void reclaim_ring(void *arg, void *map, size_t len, uint64_t offset)
+{
+	struct reclaim *r = arg;
+	const uintptr_t base = (uintptr_t)STAILQ_FIRST(&r->pool->mem_list)->addr & ~(sysconf(_SC_PAGESIZE) - 1);
+	const uint64_t *ring = (const uint64_t *)((uintptr_t)map + r->fill.desc);
+	uint32_t *consumer = (uint32_t *)((uintptr_t)map + r->fill.consumer);
+	uint32_t *producer = (uint32_t *)((uintptr_t)map + r->fill.producer);
+	uint32_t size, i, end = __atomic_load_n(producer, __ATOMIC_ACQUIRE);
+
+	if (offset != XDP_UMEM_PGOFF_FILL_RING || len < r->fill.desc + sizeof(*ring))
+		return;
+	size = rte_align32prevpow2((len - r->fill.desc) / sizeof(*ring));
+	i = __atomic_load_n(consumer, __ATOMIC_ACQUIRE);
+	if (end - i > size)
+		return;
+	for (; i != end; i++) {
+		struct rte_mbuf *m = (void *)(base + (ring[i & (size - 1)] & XSK_UNALIGNED_BUF_ADDR_MASK) +
+					      r->pool->header_size);
+
+		if (rte_mempool_from_obj(m) == r->pool && m->pool == r->pool) {
+			rte_pktmbuf_free(m);
+			r->freed++;
+		}
+	}
+	/* Empty for everybody: nothing is given out twice. */
+	__atomic_store_n(producer, __atomic_load_n(consumer, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
 }
 
 static void held_close(struct held_list *l)
@@ -406,7 +450,7 @@ static void held_close(struct held_list *l)
 		struct held now = held_look(l->list[i].fd);
 
 		if (l->list[i].kind == HELD_SOCKET)
-			unmap_rings(l->list[i].id);
+			each_ring(&l->list[i], unmap_ring, NULL);
 		if (held_same(&now, &l->list[i]))
 			close(now.fd);
 	}
@@ -564,6 +608,30 @@ int xdp_started(struct xdp *x, struct fwd_err *err)
 	return 0;
 }
 
+void xdp_reclaim(struct xdp *x, struct rte_mempool *pool)
+{
+	struct reclaim r = { .pool = pool };
+	struct xdp_mmap_offsets offsets;
+	unsigned i;
+
+	for (i = 0; i < x->driver.n; i++) {
+		socklen_t len = sizeof(offsets);
+
+		if (x->driver.list[i].kind != HELD_SOCKET ||
+		    getsockopt(x->driver.list[i].fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &len) < 0 ||
+		    len != sizeof(offsets))
+			continue;
+		r.fill = offsets.fr;
+		each_ring(&x->driver.list[i], reclaim_ring, &r);
+	}
+}
+
+void xdp_detach(struct xdp *x)
+{
+	if (x->prog_id)
+		(void)detach(x->ifindex, x->prog_id);
+}
+
 void xdp_close(struct xdp *x)
 {
 	const int fds[] = { x->elf_fd, x->pass_ports_fd, x->pass_count_fd, x->local_addrs_fd };
@@ -577,8 +645,7 @@ void xdp_close(struct xdp *x)
 		held_scan(&x->driver, &x->before);
 	held_close(&x->driver);
 	free(x->before.list);
-	if (x->prog_id)
-		(void)detach(x->ifindex, x->prog_id);	/* the driver did, unless it failed to */
+	xdp_detach(x);
 	guard_del(x->ifindex);
 	close(x->claim_fd);
 	free(x->addrs);

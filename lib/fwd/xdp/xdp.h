@@ -15,6 +15,7 @@
 
 #include "fwd.h"
 
+struct rte_mempool;
 struct xdp;
 
 /*
@@ -30,6 +31,12 @@ int xdp_open(const char *netdev, int ifindex, unsigned first_queue, bool own_pro
 const char *xdp_program_path(const struct xdp *x);
 
 int xdp_started(struct xdp *x, struct fwd_err *err);
+
+/* Before the driver's end: no more packets; then, with the receive queues emptied, takes the buffers out of the fill
+ * rings, which the driver would forget there. (Those that hardware in zero-copy mode holds are lost.) */
+void xdp_detach(struct xdp *x);
+void xdp_reclaim(struct xdp *x, struct rte_mempool *pool);
+
 void xdp_close(struct xdp *x);
 
 /* -EEXIST, -ENOENT, or the kernel's error. */
