@@ -78,12 +78,12 @@ def stop_all():
 atexit.register(stop_all)
 
 
-def run(argv, ns=None, timeout=60, check=True, env=None, input=None):
-    """Runs to the end and returns the finished process, with text output."""
+def run(argv, ns=None, timeout=60, check=True, env=None, input=None, text=True, cwd=None):
+    """Runs to the end and returns the finished process, with its output as text (or bytes)."""
     argv = [str(a) for a in argv]
     full = argv if ns is None else ["ip", "netns", "exec", ns.name] + argv
     done = subprocess.run(
-        full, text=True, capture_output=True, timeout=timeout, errors="replace",
+        full, capture_output=True, timeout=timeout, cwd=cwd, preexec_fn=_die_with_parent, **({"text": True, "errors": "replace"} if text else {}),
         env=None if env is None else {**os.environ, **env},
         **({"stdin": subprocess.DEVNULL} if input is None else {"input": input}))
     if check and done.returncode != 0:

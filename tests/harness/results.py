@@ -35,8 +35,11 @@ class Result(unittest.TestResult):
     def name(self, test):
         if isinstance(test, unittest.suite._ErrorHolder):
             return f"{self.prefix}/{test.description}"
+        test = getattr(test, "test_case", test)  # a subtest: its test
         text = test.shortDescription()
         words = test._testMethodName.removeprefix("test_")
+        if label := getattr(test, "label", None):
+            words = f"{label}/{words}"
         return f"{self.prefix}/{words}" + (f" {text}" if text else "")
 
     def say(self, word, test, tail=""):
@@ -59,7 +62,7 @@ class Result(unittest.TestResult):
         signal.alarm(0)
         self.say("FAIL", test)
         text = "".join(traceback.format_exception(*err))
-        print("\n".join("    " + line for line in text.splitlines()[-60:]), flush=True)
+        print("\n".join("    " + line[:400] for line in text.splitlines()[-60:]), flush=True)
         tail = getattr(test, "log_tail", None)
         if tail is not None:
             try:
@@ -68,7 +71,7 @@ class Result(unittest.TestResult):
                 lines = [f"(no log: {problem})"]
             if lines:
                 print("    the router's log ends with:")
-                print("\n".join("    | " + line for line in lines[-20:]), flush=True)
+                print("\n".join("    | " + line[:400] for line in lines[-20:]), flush=True)
 
     def addFailure(self, test, err):
         super().addFailure(test, err)

@@ -172,9 +172,9 @@ class Resolving(Bench):
         good = bytes(Ether(src=INSIDE_MAC, dst=BROADCAST)
                      / ARP(op=1, hwsrc=INSIDE_MAC, psrc="10.0.0.3", pdst="10.0.0.1"))
         wrong = [good[:n] for n in (14, 20, 41)]
-        for at, value in ((14, 9), (16, 0x86), (18, 5), (19, 16)):
+        for at, value in ((15, 9), (16, 0x86), (18, 5), (19, 16)):
             bad = bytearray(good)
-            bad[at if at > 16 else at + (at == 14)] = value
+            bad[at] = value
             wrong.append(bytes(bad))
         for i, frame in enumerate(wrong):
             with self.subTest(frame=i):
