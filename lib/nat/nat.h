@@ -73,7 +73,8 @@ enum nat_verdict {
 	X(nat_icmp_no_session, "ICMP error that matches no session (I4)")                          \
 	X(nat_icmp_unknown, "ICMP type that can't be translated")                                  \
 	X(nat_bad_l4, "transport header malformed")                                                \
-	X(nat_no_route, "no route to the translated destination")
+	X(nat_no_route, "no route to the translated destination")                                  \
+	X(nat_conflict, "the translated addresses and ports are those of another session")
 
 enum nat_reason {
 	NAT_REASON_NONE = 0,
@@ -256,7 +257,8 @@ struct nat_ops {
 struct nat_limits {
 	uint32_t max_sessions;		/* default 1,000,000 */
 	uint32_t max_mappings;		/* 0: as many as sessions */
-	uint32_t max_external;		/* external addresses with live ports, 0: 1024 */
+	uint32_t max_external;		/* external addresses with live ports (25 KiB each); 0: one for each
+					 * 4096 sessions, but 64 to 1024 */
 	uint64_t seed;			/* hashing and port choice (M12): from getrandom() */
 };
 

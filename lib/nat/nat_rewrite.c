@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Applying a translation to a packet: addresses, ports, TTL, checksums; and what the session learns
+ * from it. The second half of the fast path.
+ */
+#include "nat_lookup.h"
+#include "nat_mapping.h"
+#include "nat_quote.h"
+#include "nat_session.h"
+#include "nat_tcp.h"
+
+/* TTL is the high byte of the word at offset 8. */
+#define TTL_DELTA htons(0xfeff)	/* ~m + m' for m' = m - 0x0100 */
+
+void nat_ttl_decrement(uint8_t *ip)
+{
+	ip[8]--;
+	nat_store2(ip + 10, csum_apply(nat_load2(ip + 10), TTL_DELTA));
+}
+
+static enum nat_verdict drop(struct nat_pkt *pkt, enum nat_reason reason)
+{
+	pkt->verdict = NAT_DROP;
+	pkt->reason = (uint8_t)reason;
+	return NAT_DROP;
+}
+
+/* New addresses and TTL in one update (K4). */
+static inline void rewrite_ip(uint8_t *ip, uint32_t src_be, uint32_t dst_be, csum_delta_t delta)
+{
+	nat_store2(ip + 10, csum_apply(nat_load2(ip + 10), csum_delta_add(delta, TTL_DELTA)));
+	ip[8]--;
+	nat_store4(ip + 12, src_be);
+	nat_store4(ip + 16, dst_be);
+}
+
+static inline void rewrite_ports(uint8_t *l4, const struct nat_key *reverse)
+{
+	nat_store2(l4, reverse->dport_be);
+	nat_store2(l4 + 2, reverse->sport_be);
+}
+
+static void rewrite_id(struct nat_pkt *pkt, const struct nat_key *reverse, csum_delta_t delta)
+{
+	/* the reverse of a reply is a request and has the identifier as its source port */
+	nat_store2(pkt->l4 + 4,
+		   reverse->kind == NAT_KIND_ICMP_REQUEST ? reverse->sport_be : reverse->dport_be);
+	if (pkt->l4_avail == pkt->l4_len)
+		nat_store2(pkt->l4 + 2,
+			   csum_apply_icmp(nat_load2(pkt->l4 + 2), delta, pkt->l4, pkt->l4_len));
+	else
+		nat_store2(pkt->l4 + 2, csum_apply(nat_load2(pkt->l4 + 2), delta));
+}
+
+static inline void rewrite_l4(struct nat_pkt *pkt, const struct nat_session *s, unsigned d)
+{
+	const struct nat_key *reverse = &s->key[!d];
+	csum_delta_t delta = d ? csum_delta_neg(s->l4_delta) : s->l4_delta;
+	uint8_t *l4 = pkt->l4;
+
+	switch (pkt->key.proto) {
+	case IPPROTO_TCP:
+		rewrite_ports(l4, reverse);
+		nat_store2(l4 + 16, csum_apply(nat_load2(l4 + 16), delta));
+		break;
+	case IPPROTO_UDP:
+	case NAT_PROTO_UDPLITE:	/* RFC 3828 section 3.1: never sends 0 either */
+		rewrite_ports(l4, reverse);
+		nat_store2(l4 + 6, csum_apply_udp(nat_load2(l4 + 6), delta));
+		break;
+	case NAT_PROTO_DCCP:
+		rewrite_ports(l4, reverse);
+		nat_store2(l4 + 6, csum_apply(nat_load2(l4 + 6), delta));
+		break;
+	case IPPROTO_ICMP:
+		rewrite_id(pkt, reverse, delta);
+		break;
+	}
+}
+
+/* An error about a session's packet: the outer header, and the quote back to what its sender sent. */
+static enum nat_verdict rewrite_error(struct nat_worker *nat, struct nat_pkt *pkt)
+{
+	const struct nat_session *s = &nat->sessions[pkt->session];
+	enum nat_reason reason;
+	struct nat_quote q;
+
+	if (!nat_quote_parse(pkt, &q))
+		return drop(pkt, NAT_R_nat_icmp_bad_quote);
+	reason = nat_quote_check(pkt, &q);
+	if (reason != NAT_REASON_NONE)
+		return drop(pkt, reason);
+	nat_quote_rewrite(pkt, &q, &s->key[!pkt->dir]);
+	rewrite_ip(pkt->ip, pkt->new_src_be, pkt->new_dst_be,
+		   csum_delta_add(csum_delta4(pkt->key.src_be, pkt->new_src_be),
+				  csum_delta4(pkt->key.dst_be, pkt->new_dst_be)));
+	return NAT_TRANSLATE;
+}
+
+enum nat_verdict nat_rewrite(struct nat_worker *nat, struct nat_pkt *pkt, uint64_t now_ms)
+{
+	struct nat_session *s = &nat->sessions[pkt->session];
+	unsigned d = pkt->dir;
+
+	if (nat_unlikely(pkt->flags & NAT_PKT_ICMP_ERROR))
+		return rewrite_error(nat, pkt);
+	if (nat_unlikely(pkt->l4_avail < nat_proto_min_len(pkt->key.proto)))
+		return drop(pkt, NAT_R_nat_bad_l4);
+
+	if (s->flags & NAT_S_REFRESH0 << d)
+		s->seen_ms = (uint32_t)now_ms;
+	if (pkt->key.proto == IPPROTO_TCP &&
+	    nat_unlikely(nat_tcp_track(s, d, pkt->l4, pkt->l4_len)))
+		nat_session_rearm(nat, pkt->session, now_ms);
+	if (nat_unlikely(s->flags & NAT_S_INBOUND) && d == 1)
+		nat_session_went_out(nat, pkt->session);
+
+	rewrite_ip(pkt->ip, pkt->new_src_be, pkt->new_dst_be,
+		   d ? csum_delta_neg(s->l3_delta) : s->l3_delta);
+	if (s->flags & NAT_S_L4)
+		rewrite_l4(pkt, s, d);
+	return NAT_TRANSLATE;
+}

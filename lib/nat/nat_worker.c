@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nat_worker.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "nat_extern.h"
+#include "nat_mapping.h"
+#include "nat_slot.h"
+
+#define SESSIONS_DEFAULT    1000000u
+#define SESSIONS_MAX	    (1u << 30)	/* their number and a direction fit a table's value */
+#define SESSIONS_PER_EXTERN 4096u	/* default */
+#define EXTERNS_MIN	    64u
+#define EXTERNS_MAX	    1024u
+#define HUGE_PAGE	    (2u << 20)
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+static void *default_alloc(void *ctx, size_t size)
+{
+	size_t align = size >= HUGE_PAGE ? HUGE_PAGE : 64;
+	void *p;
+
+	(void)ctx;
+	size = (size + align - 1) & ~(align - 1);
+	p = aligned_alloc(align, size);
+	if (p == NULL)
+		return NULL;
+#ifdef MADV_HUGEPAGE
+	if (align == HUGE_PAGE)
+		(void)madvise(p, size, MADV_HUGEPAGE);	/* only a wish */
+#endif
+	return memset(p, 0, size);
+}
+
+static void default_free(void *ctx, void *p)
+{
+	(void)ctx;
+	free(p);
+}
+
+static void *take(struct nat_worker *nat, size_t size)
+{
+	void *p = nat->ops.alloc(nat->ops.ctx, size);
+
+	if (p != NULL) {
+		nat->blocks[nat->n_blocks++] = p;
+		nat->memory += size;
+	}
+	return p;
+}
+
+static bool take_table(struct nat_worker *nat, struct nat_table *t, uint32_t capacity)
+{
+	void *p = take(nat, nat_table_bytes(capacity));
+
+	if (p != NULL)
+		nat_table_init(t, p, capacity);
+	return p != NULL;
+}
+
+static bool take_wheel(struct nat_worker *nat, struct nat_wheel *w, void *records, size_t stride,
+		       size_t offset)
+{
+	void *p = take(nat, NAT_WHEEL_BYTES);
+
+	if (p != NULL)
+		nat_wheel_init(w, p, records, stride, offset);
+	return p != NULL;
+}
+
+static bool take_all(struct nat_worker *nat)
+{
+	return (nat->sessions = take(nat, (size_t)nat->max_sessions * sizeof(*nat->sessions))) &&
+	       (nat->cold = take(nat, (size_t)nat->max_sessions * sizeof(*nat->cold))) &&
+	       (nat->mappings = take(nat, (size_t)nat->max_mappings * sizeof(*nat->mappings))) &&
+	       (nat->externs = take(nat, nat->max_externs * sizeof(*nat->externs))) &&
+	       (nat->ports = take(nat, (size_t)nat->max_externs * NAT_SPACES * sizeof(*nat->ports))) &&
+	       (nat->slots = take(nat, NAT_SLOTS * sizeof(*nat->slots))) &&
+	       (nat->rule_slot = take(nat, NAT_MAX_RULES * sizeof(*nat->rule_slot))) &&
+	       take_table(nat, &nat->session_table, nat->max_sessions * 2) &&
+	       take_table(nat, &nat->filter_table, nat->max_sessions) &&
+	       take_table(nat, &nat->inside_table, nat->max_mappings) &&
+	       take_table(nat, &nat->outside_table, nat->max_mappings) &&
+	       take_table(nat, &nat->host_table, nat->max_mappings) &&
+	       take_table(nat, &nat->extern_table, nat->max_externs) &&
+	       take_wheel(nat, &nat->session_wheel, nat->cold, sizeof(*nat->cold),
+			  offsetof(struct nat_session_cold, wheel)) &&
+	       take_wheel(nat, &nat->mapping_wheel, nat->mappings, sizeof(*nat->mappings),
+			  offsetof(struct nat_mapping, wheel));
+}
+
+/* ---- life -------------------------------------------------------------------------------------- */
+
+static uint32_t default_externs(uint32_t sessions)
+{
+	uint32_t n = sessions / SESSIONS_PER_EXTERN;
+
+	return n < EXTERNS_MIN ? EXTERNS_MIN : n > EXTERNS_MAX ? EXTERNS_MAX : n;
+}
+
+struct nat_worker *nat_worker_create(const struct nat_limits *limits, const struct nat_ops *ops)
+{
+	struct nat_worker *nat = calloc(1, sizeof(*nat));
+
+	if (nat == NULL)
+		return NULL;
+	nat->ops = *ops;
+	if (nat->ops.alloc == NULL) {
+		nat->ops.alloc = default_alloc;
+		nat->ops.free = default_free;
+	}
+	nat->max_sessions = limits->max_sessions ? limits->max_sessions : SESSIONS_DEFAULT;
+	if (nat->max_sessions > SESSIONS_MAX)
+		nat->max_sessions = SESSIONS_MAX;
+	nat->max_mappings = limits->max_mappings ? limits->max_mappings : nat->max_sessions;
+	nat->max_externs = limits->max_external ? limits->max_external :
+						  default_externs(nat->max_sessions);
+	nat->memory = sizeof(*nat);
+	if (!take_all(nat)) {
+		nat_worker_destroy(nat);
+		return NULL;
+	}
+	nat_random_seed(&nat->random, limits->seed);
+	nat->seed.a = nat_random_u64(&nat->random);
+	nat->seed.b = nat_random_u64(&nat->random);
+	nat->seed.c = nat_random_u64(&nat->random);
+	nat->session_free = nat->mapping_free = nat->extern_free = NAT_NONE;
+	nat->mapping_idle = NAT_NONE;
+	memset(nat->rule_slot, 0xff, NAT_MAX_RULES * sizeof(*nat->rule_slot));
+	for (unsigned i = 0; i < NAT_TIMEOUT_COUNT; i++)
+		nat->timeout_ms[i] = nat_timeout_info[i].def_s * 1000;
+	return nat;
+}
+
+void nat_worker_destroy(struct nat_worker *nat)
+{
+	if (nat == NULL)
+		return;
+	while (nat->n_blocks > 0)
+		nat->ops.free(nat->ops.ctx, nat->blocks[--nat->n_blocks]);
+	free(nat);
+}
+
+size_t nat_worker_memory(const struct nat_worker *nat)
+{
+	return nat->memory;
+}
+
+/* ---- configuration ----------------------------------------------------------------------------- */
+
+void nat_worker_config(struct nat_worker *nat, const struct nat_config *cfg, uint64_t now_ms)
+{
+	bool shorter = false;
+
+	if (!nat->started) {
+		nat_wheel_start(&nat->session_wheel, now_ms / 1000);
+		nat_wheel_start(&nat->mapping_wheel, now_ms / 1000);
+		nat->started = true;
+	}
+	nat_extern_config(nat, cfg, nat_mapping_has_port);
+	nat->cfg = cfg;
+	for (unsigned i = 0; cfg != NULL && i < NAT_TIMEOUT_COUNT; i++) {
+		shorter |= cfg->timeout_ms[i] < nat->timeout_ms[i];
+		nat->timeout_ms[i] = cfg->timeout_ms[i];
+	}
+	nat->sweeping = nat_slot_resolve(nat);
+	if (nat->sweeping || (shorter && nat->n_sessions > 0))
+		nat->sweep_due = true;
+	nat->sweep_session = nat->sweep_mapping = 0;
+}
+
+bool nat_worker_swept(const struct nat_worker *nat)
+{
+	return !nat->sweeping;
+}
+
+uint32_t nat_worker_sessions(const struct nat_worker *nat)
+{
+	return nat->n_sessions;
+}
+
+void nat_worker_stats(const struct nat_worker *nat, struct nat_stats *out)
+{
+	*out = (struct nat_stats){
+		.sessions = nat->n_sessions,
+		.max_sessions = nat->max_sessions,
+		.mappings = nat->n_mappings,
+		.max_mappings = nat->max_mappings,
+		.external_addresses = nat->n_externs,
+		.sessions_created = nat->created,
+		.sessions_expired = nat->expired,
+		.sessions_cleared = nat->cleared,
+		.memory_bytes = nat->memory,
+	};
+}
