@@ -101,12 +101,21 @@ static uint64_t since(uint64_t now, uint64_t then)
 	return now >= then ? now - then : now;
 }
 
-static void device_stats(uint16_t iface, struct fwd_iface_stats *out)
+/* What the device under an interface counts itself; nothing for VLAN interfaces, which have none of their own. */
+static struct fwd_iface_stats device_read(uint16_t iface)
 {
+	const struct iface *i = iface_get(iface);
 	struct fwd_iface_stats d = { 0 };
 
-	if (iface_device_stats(iface, &d.rx_missed, &d.rx_errors, &d.rx_nombuf, &d.tx_errors) != 0)
-		return;
+	if (i != NULL && i->parent == FWD_IFACE_NONE)
+		port_device_stats(i->port, &d.rx_missed, &d.rx_errors, &d.rx_nombuf, &d.tx_errors);
+	return d;
+}
+
+static void device_stats(uint16_t iface, struct fwd_iface_stats *out)
+{
+	struct fwd_iface_stats d = device_read(iface);
+
 	out->rx_missed += since(d.rx_missed, device_zero[iface].rx_missed);
 	out->rx_errors += since(d.rx_errors, device_zero[iface].rx_errors);
 	out->rx_nombuf += since(d.rx_nombuf, device_zero[iface].rx_nombuf);
@@ -141,8 +150,7 @@ void fwd_stats_reset(void)
 			memcpy(zero[w], dp.counters[w], sizeof(*zero[w]));
 	}
 	for (uint16_t i = 0; i < FWD_MAX_IFACES; i++)
-		iface_device_stats(i, &device_zero[i].rx_missed, &device_zero[i].rx_errors,
-				   &device_zero[i].rx_nombuf, &device_zero[i].tx_errors);
+		device_zero[i] = device_read(i);
 }
 
 unsigned fwd_worker_count(void)

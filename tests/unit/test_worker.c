@@ -156,6 +156,23 @@ static int setup(void **state)
 	return 0;
 }
 
+static int teardown(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		rte_rcu_qsbr_thread_offline(dp.qsbr, i);
+		worker_destroy(dp.workers[i]);
+		rte_ring_free(dp.inject[i]);
+		rte_ring_free(dp.handover[i]);
+	}
+	nat_config_free(nat_conf);
+	rte_fib_free(snap->fib);
+	free(snap);
+	free(dp.nexthops);
+	close(dp.punt_event_fd);
+	return 0;
+}
+
 static void drain(void)
 {
 	struct rte_mbuf *m;
@@ -651,5 +668,5 @@ int main(void)
 		N(test_no_packet_disappears_without_a_counter),
 	};
 
-	return cmocka_run_group_tests(tests, setup, NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
 }
