@@ -8,6 +8,7 @@
 #include "arp.h"
 #include "call.h"
 #include "control.h"
+#include "counters.h"
 #include "fib.h"
 #include "icmp.h"
 #include "neigh.h"
@@ -285,6 +286,7 @@ static void iface_gone(uint16_t id)
 {
 	for (unsigned w = 0; w < dp.n_workers; w++)
 		call_worker(w, flush_inject, &id);
+	counters_forget(id);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counters.h"
 #include "iface.h"
 #include "worker_ctx.h"
 
@@ -141,16 +142,42 @@ void fwd_stats_iface(uint16_t iface, int worker, struct fwd_iface_stats *out)
 	}
 }
 
+/* Makes room for the baseline of a worker (or control), all zero at first. */
+static bool have_zero(unsigned w)
+{
+	if (zero[w] == NULL)
+		zero[w] = calloc(1, sizeof(*zero[w]));
+	return zero[w] != NULL;
+}
+
 void fwd_stats_reset(void)
 {
 	for (unsigned w = 0; w <= dp.n_workers; w++) {
-		if (zero[w] == NULL)
-			zero[w] = malloc(sizeof(*zero[w]));
-		if (zero[w] != NULL)
+		if (have_zero(w))
 			memcpy(zero[w], dp.counters[w], sizeof(*zero[w]));
 	}
 	for (uint16_t i = 0; i < FWD_MAX_IFACES; i++)
 		device_zero[i] = device_read(i);
+}
+
+void counters_forget(uint16_t iface)
+{
+	for (unsigned w = 0; w <= dp.n_workers; w++) {
+		if (have_zero(w))
+			zero[w]->iface[iface] = dp.counters[w]->iface[iface];
+	}
+	device_zero[iface] = (struct fwd_iface_stats){ 0 };
+}
+
+void counters_fini(void)
+{
+	for (unsigned w = 0; w <= FWD_MAX_WORKERS; w++) {
+		free(zero[w]);
+		zero[w] = NULL;
+	}
+	memset(device_zero, 0, sizeof(device_zero));
+	memset(busy_seen, 0, sizeof(busy_seen));
+	memset(total_seen, 0, sizeof(total_seen));
 }
 
 unsigned fwd_worker_count(void)

@@ -14,6 +14,7 @@
 #include <rte_malloc.h>
 
 #include "control.h"
+#include "counters.h"
 #include "worker.h"
 
 #define POOL_CACHE 256
@@ -133,6 +134,7 @@ void fwd_stop(void)
 		rte_eal_mp_wait_lcore();
 	launched = false;
 	control_stop();
+	counters_fini();
 	for (unsigned i = 0; i < dp.n_workers; i++) {
 		worker_destroy(dp.workers[i]);
 		drain(dp.inject[i]);
