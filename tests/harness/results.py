@@ -112,7 +112,8 @@ def main(prefix, modules, add_arguments=None, use_arguments=None):
     loader = unittest.TestLoader()
     suite = unittest.TestSuite()
     for module in modules:
-        suite.addTests(_chosen(loader.loadTestsFromModule(module), args.k))
+        own = (test for test in _flat(loader.loadTestsFromModule(module)) if type(test).__module__ == module.__name__)
+        suite.addTests(_chosen(unittest.TestSuite(own), args.k))
     if args.list:
         for test in _flat(suite):
             print(test.id())
