@@ -33,9 +33,9 @@ extern const struct csum_impl csum_impl_sve;
 
 #define CSUM_INLINE static inline __attribute__((always_inline))
 
-/* Lanes of 32 bits, added up in 32 bits, hold the sum of this many bytes and of 63 words more:
- * 65,536 words of at most 0xffff are below 2^32. */
-#define CSUM_CHUNK (((size_t)128 << 10) - 128)
+/* Lanes of 32 bits, added up in 32 bits, hold the sum of this many bytes: 65,536 words of at most
+ * 0xffff are below 2^32. */
+#define CSUM_CHUNK ((size_t)128 << 10)
 
 CSUM_INLINE uint64_t csum_load64(const unsigned char *p)
 {
@@ -134,13 +134,6 @@ CSUM_INLINE size_t csum_prefetched(size_t len, size_t n, size_t size, unsigned a
 CSUM_INLINE void csum_prefetch_line(const unsigned char *p)
 {
 	__builtin_prefetch(p, 0, 3);
-}
-
-/* The sum over a buffer whose odd first byte was taken off it: all words of the rest have their
- * bytes in each other's places. */
-CSUM_INLINE csum_sum_t csum_after_odd_byte(unsigned char first, csum_sum_t rest)
-{
-	return csum_add(csum_block_shift(rest, 1), csum_last_byte(first));
 }
 
 #endif

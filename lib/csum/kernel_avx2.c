@@ -41,11 +41,6 @@ TINLINE vec biased(vec x)
 	return _mm256_xor_si256(x, _mm256_set1_epi16((short)0x8000));
 }
 
-TINLINE vec unbias_one(void)
-{
-	return _mm256_set1_epi32(0x10000);
-}
-
 TINLINE vec add_lanes(vec a, vec b)
 {
 	return _mm256_add_epi32(a, b);

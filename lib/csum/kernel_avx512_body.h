@@ -3,7 +3,8 @@
  * The AVX-512 kernel, compiled twice: kernel_avx512.c with VNNI, kernel_avx512bw.c without. The
  * file that includes it defines
  *   TARGET                the function attribute with the instruction set,
- *   add_words(acc, x)     acc + the 32 signed words of x, added in pairs to 16 lanes of 32 bits,
+ *   add_words(acc, x, ones)  acc + the 32 signed words of x, added in pairs to 16 lanes of 32
+ *                         bits; ones has 1 in each word,
  *   IMPL, IMPL_NAME       the table entry and its name,
  *   impl_supported()      whether this CPU runs it.
  *
@@ -12,10 +13,13 @@
  * count modulo 2^32, so nothing matters on the way but that the true sum of a chunk stays below
  * 2^32 (CSUM_CHUNK).
  *
- * The end of a buffer longer than a vector is read as the 64 bytes that end there, those that were
- * summed already masked off; one of up to 64 bytes is read with a mask. A masked load that reaches
- * into a page that is not mapped is right but takes over 100 ns, so near the end of a page the
- * vector is taken that ends with the buffer.
+ * The end of a buffer is read with a mask, and so is a short buffer. A masked load that reaches into
+ * a page that is not mapped is right but takes over 100 ns, so near the end of a page the vector is
+ * taken that ends with the buffer, its first bytes masked off.
+ *
+ * What a short call costs is instructions, not bandwidth: so there is a path without loops and with
+ * few branches for each doubling up to 256 bytes, and what is rare is kept out of line, where it
+ * needs no registers saved.
  */
 #include <immintrin.h>
 
@@ -23,17 +27,31 @@ static unsigned prefetch_bytes;
 
 #define TINLINE static inline __attribute__((always_inline)) TARGET
 
-/* From here on, a misaligned buffer is summed by aligned vectors. */
-#define ALIGN_FROM 1024
+/* From here on, a buffer is summed by aligned vectors. */
+#define ALIGN_FROM 512
 
 TINLINE __m512i load(const unsigned char *p)
 {
 	return _mm512_loadu_si512((const void *)p);
 }
 
-TINLINE __m512i biased(__m512i x)
+struct consts {
+	__m512i sign, ones;
+};
+
+/* The empty statement hides where they come from: gcc 12 else makes them anew after each branch. */
+TINLINE struct consts make_consts(void)
 {
-	return _mm512_xor_si512(x, _mm512_set1_epi16((short)0x8000));
+	struct consts k = { _mm512_set1_epi16((short)0x8000), _mm512_set1_epi16(1) };
+
+	__asm__("" : "+v"(k.sign), "+v"(k.ones));
+	return k;
+}
+
+/* acc + the words of x, less 0x8000 each. */
+TINLINE __m512i add_biased(struct consts k, __m512i acc, __m512i x)
+{
+	return add_words(acc, _mm512_xor_si512(x, k.sign), k.ones);
 }
 
 TINLINE uint32_t lanes_sum(__m512i x)
@@ -50,7 +68,7 @@ TINLINE uint32_t lanes_sum(__m512i x)
 TINLINE __m512i pairs(__m512i x)
 {
 	return _mm512_add_epi32(_mm512_srli_epi32(x, 16),
-				_mm512_maskz_mov_epi16(0x55555555, x));
+				_mm512_and_si512(x, _mm512_set1_epi32(0xffff)));
 }
 
 TINLINE bool near_page_end(const void *p)
@@ -58,23 +76,54 @@ TINLINE bool near_page_end(const void *p)
 	return ((uintptr_t)p & 4095) > 4096 - 64;
 }
 
-/* len <= 64 */
-TINLINE csum_sum_t sum_to_64(const unsigned char *p, size_t len, csum_sum_t sum)
+/* The last len bytes (1 to 64) of a buffer, read from in front of them: the bytes there are in their
+ * own page. An odd last byte goes to the first word, which is free then. */
+static __attribute__((noinline, cold)) TARGET __m512i load_before_page_end(const unsigned char *p,
+									   size_t len)
 {
-	uint64_t mask = _bzhi_u64(~0ull, (unsigned)len);
+	unsigned even = (unsigned)len & ~1u, odd = (unsigned)len & 1;
+	__m512i x = _mm512_setzero_si512();
 
-	if (__builtin_expect(near_page_end(p), 0)) {
-		unsigned drop = (unsigned)(64 - len);
+	if (even)
+		x = _mm512_maskz_loadu_epi8(~0ull << (64 - even), p + even - 64);
+	return _mm512_or_si512(x, _mm512_zextsi128_si512(_mm_cvtsi32_si128(
+					  (int)(odd ? p[len - 1] : 0))));
+}
 
-		if (!len)
-			return sum;
-		/* Bytes in front of the buffer, in its own page, masked off. */
-		return csum_block_add(sum,
-				      lanes_sum(pairs(_mm512_maskz_loadu_epi8(~0ull << drop,
-									      p - drop))),
-				      drop);
+/* The last len bytes (1 to 64) of a buffer, zeros behind them. */
+TINLINE __m512i load_last(const unsigned char *p, size_t len)
+{
+	if (__builtin_expect(near_page_end(p), 0))
+		return load_before_page_end(p, len);
+	return _mm512_maskz_loadu_epi8(_bzhi_u64(~0ull, (unsigned)len), p);
+}
+
+/* 64 < len <= 128 */
+TINLINE uint32_t sum_to_128(const unsigned char *p, size_t len)
+{
+	__m512i x = load(p), y = load_last(p + 64, len - 64);
+	const __m512i low = _mm512_set1_epi32(0xffff);
+
+	return lanes_sum(_mm512_add_epi32(
+		_mm512_add_epi32(_mm512_srli_epi32(x, 16), _mm512_srli_epi32(y, 16)),
+		_mm512_add_epi32(_mm512_and_si512(x, low), _mm512_and_si512(y, low))));
+}
+
+/* 128 < len <= 256: of the third and fourth vector one or both end the buffer. */
+TINLINE uint32_t sum_to_256(const unsigned char *p, size_t len)
+{
+	const __m512i zero = _mm512_setzero_si512();
+	const struct consts k = make_consts();
+	__m512i a = add_biased(k, zero, load(p));
+	__m512i b = add_biased(k, zero, load(p + 64));
+
+	if (len <= 192) {
+		a = add_biased(k, a, load_last(p + 128, len - 128));
+		return lanes_sum(_mm512_add_epi32(a, b)) + (3u << 20);
 	}
-	return csum_add(sum, lanes_sum(pairs(_mm512_maskz_loadu_epi8(mask, p))));
+	a = add_biased(k, a, load(p + 128));
+	b = add_biased(k, b, load_last(p + 192, len - 192));
+	return lanes_sum(_mm512_add_epi32(a, b)) + (4u << 20);
 }
 
 struct acc4 {
@@ -82,126 +131,157 @@ struct acc4 {
 };
 
 /* Adds a vector that is not the last one, and stores it at d when this is a copy. */
-TINLINE __m512i add_64(__m512i acc, const unsigned char *p, unsigned char *d, bool copy)
+TINLINE __m512i add_64(struct consts k, __m512i acc, const unsigned char *p, unsigned char *d,
+		       bool copy)
 {
 	__m512i x = load(p);
 
 	if (copy)
 		_mm512_storeu_si512((void *)d, x);
-	return add_words(acc, biased(x));
+	return add_biased(k, acc, x);
 }
 
-TINLINE struct acc4 add_256(struct acc4 s, const unsigned char *p, unsigned char *d, bool copy)
+TINLINE struct acc4 add_256(struct consts k, struct acc4 s, const unsigned char *p,
+			    unsigned char *d, bool copy)
 {
-	s.a = add_64(s.a, p, d, copy);
-	s.b = add_64(s.b, p + 64, csum_after(d, 64, copy), copy);
-	s.c = add_64(s.c, p + 128, csum_after(d, 128, copy), copy);
-	s.d = add_64(s.d, p + 192, csum_after(d, 192, copy), copy);
+	s.a = add_64(k, s.a, p, d, copy);
+	s.b = add_64(k, s.b, p + 64, csum_after(d, 64, copy), copy);
+	s.c = add_64(k, s.c, p + 128, csum_after(d, 128, copy), copy);
+	s.d = add_64(k, s.d, p + 192, csum_after(d, 192, copy), copy);
 	return s;
 }
 
-TINLINE void prefetch_512(const unsigned char *p)
+TINLINE struct acc4 add_acc4(struct acc4 s, struct acc4 t)
+{
+	s.a = _mm512_add_epi32(s.a, t.a);
+	s.b = _mm512_add_epi32(s.b, t.b);
+	s.c = _mm512_add_epi32(s.c, t.c);
+	s.d = _mm512_add_epi32(s.d, t.d);
+	return s;
+}
+
+TINLINE void prefetch_1024(const unsigned char *p)
 {
 	int i;
 
-	for (i = 0; i < 512; i += 64)
+	for (i = 0; i < 1024; i += 64)
 		csum_prefetch_line(p + i);
 }
 
-/* 64 < len <= CSUM_CHUNK; `head` holds up to 31 words summed before. The sum is below 2^32, so 0
- * only for zeros. */
+/* 256 < len <= CSUM_CHUNK. With `align`, vectors are read from addresses that are multiples of 64:
+ * the first is the one in which p lies, the bytes in front of p masked off, and words are those of
+ * even addresses, whether p is even or not. The sum is below 2^32, so 0 only for zeros. */
 TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d, bool copy,
-			   __m512i head, unsigned ahead)
+			   bool align, unsigned ahead)
 {
-	size_t even = len & ~(size_t)1;
-	size_t n = (even - 1) / 64; /* vectors before the last one, which may overlap */
-	uint32_t last = p[len - 1] & -(uint32_t)(len & 1);
-	uint32_t bias = (uint32_t)(n + 1) << 20;
-	uint64_t fresh = ~0ull << (64 - (even - n * 64));
+	const struct consts k = make_consts();
+	__m512i head = _mm512_setzero_si512();
+	uint32_t bias = 0;
 	struct acc4 s;
+	size_t n;
 
-	if (copy) {
-		__m512i x = load(p + even - 64);
+	if (align) {
+		unsigned off = (uintptr_t)p & 63;
 
-		_mm512_storeu_si512((void *)(d + even - 64), x);
-		d[len - 1] = p[len - 1];
-		s.a = _mm512_maskz_mov_epi8(fresh, x);
-	} else {
-		s.a = _mm512_maskz_loadu_epi8(fresh, p + even - 64);
+		head = add_biased(k, head, _mm512_maskz_loadu_epi8(~0ull << off, p - off));
+		bias = 1u << 20;
+		p += 64 - off;
+		len -= 64 - off;
 	}
-	s.a = add_words(head, biased(s.a));
-	s.b = s.c = s.d = _mm512_setzero_si512();
-	if (n >= 8) {
-		struct acc4 t = { s.b, s.b, s.b, s.b };
-		size_t pf = csum_prefetched(len, n / 8, 512, ahead);
+	n = (len - 1) / 64; /* full vectors before the last one */
+	bias += (uint32_t)(n + 1) << 20;
+	s = (struct acc4){ head, _mm512_setzero_si512(), _mm512_setzero_si512(),
+			   _mm512_setzero_si512() };
+	if (n >= 32) {
+		struct acc4 t = { s.b, s.b, s.b, s.b }, u = t, v = t;
+		size_t pf = csum_prefetched(len, n / 16, 1024, ahead);
 
-		n -= 8 * pf;
-		for (; pf; pf--, p += 512, d = csum_after(d, 512, copy)) {
-			prefetch_512(p + ahead);
-			s = add_256(s, p, d, copy);
-			t = add_256(t, p + 256, csum_after(d, 256, copy), copy);
+		n -= 16 * pf;
+		for (; pf; pf--, p += 1024, d = csum_after(d, 1024, copy)) {
+			prefetch_1024(p + ahead);
+			s = add_256(k, s, p, d, copy);
+			t = add_256(k, t, p + 256, csum_after(d, 256, copy), copy);
+			u = add_256(k, u, p + 512, csum_after(d, 512, copy), copy);
+			v = add_256(k, v, p + 768, csum_after(d, 768, copy), copy);
 		}
+		for (; n >= 16; n -= 16, p += 1024, d = csum_after(d, 1024, copy)) {
+			s = add_256(k, s, p, d, copy);
+			t = add_256(k, t, p + 256, csum_after(d, 256, copy), copy);
+			u = add_256(k, u, p + 512, csum_after(d, 512, copy), copy);
+			v = add_256(k, v, p + 768, csum_after(d, 768, copy), copy);
+		}
+		s = add_acc4(add_acc4(s, t), add_acc4(u, v));
+	}
+	if (n >= 8) {
+		struct acc4 t = { _mm512_setzero_si512(), _mm512_setzero_si512(),
+				  _mm512_setzero_si512(), _mm512_setzero_si512() };
+
 		for (; n >= 8; n -= 8, p += 512, d = csum_after(d, 512, copy)) {
-			s = add_256(s, p, d, copy);
-			t = add_256(t, p + 256, csum_after(d, 256, copy), copy);
+			s = add_256(k, s, p, d, copy);
+			t = add_256(k, t, p + 256, csum_after(d, 256, copy), copy);
 		}
-		s.a = _mm512_add_epi32(s.a, t.a);
-		s.b = _mm512_add_epi32(s.b, t.b);
-		s.c = _mm512_add_epi32(s.c, t.c);
-		s.d = _mm512_add_epi32(s.d, t.d);
+		s = add_acc4(s, t);
 	}
 	if (n & 4) {
-		s = add_256(s, p, d, copy);
+		s = add_256(k, s, p, d, copy);
 		p += 256;
 		d = csum_after(d, 256, copy);
 	}
 	if (n & 2) {
-		s.a = add_64(s.a, p, d, copy);
-		s.b = add_64(s.b, p + 64, csum_after(d, 64, copy), copy);
+		s.a = add_64(k, s.a, p, d, copy);
+		s.b = add_64(k, s.b, p + 64, csum_after(d, 64, copy), copy);
 		p += 128;
 		d = csum_after(d, 128, copy);
 	}
-	if (n & 1)
-		s.c = add_64(s.c, p, d, copy);
-	s.a = _mm512_add_epi32(_mm512_add_epi32(s.a, s.b), _mm512_add_epi32(s.c, s.d));
-	return lanes_sum(s.a) + bias + last;
+	if (n & 1) {
+		s.c = add_64(k, s.c, p, d, copy);
+		p += 64;
+		d = csum_after(d, 64, copy);
+	}
+	len = ((len - 1) & 63) + 1;
+	if (copy && len < 64) {
+		/* The 64 bytes that end there once more, with what was summed masked off. */
+		size_t even = len & ~(size_t)1;
+		__m512i x = load(p + even - 64);
+
+		_mm512_storeu_si512((void *)(d + even - 64), x);
+		d[len - 1] = p[len - 1];
+		x = _mm512_maskz_mov_epi8(~0ull << 1 << (63 - even), x);
+		s.d = add_biased(k, s.d, x);
+		bias += p[len - 1] & -(uint32_t)(len & 1);
+	} else if (copy) {
+		s.d = add_64(k, s.d, p, d, copy);
+	} else {
+		s.d = add_biased(k, s.d, load_last(p, len));
+	}
+	return lanes_sum(_mm512_add_epi32(_mm512_add_epi32(s.a, s.b),
+					  _mm512_add_epi32(s.c, s.d))) +
+	       bias;
 }
 
-/* len > 64 */
-TINLINE uint64_t sum_long(const unsigned char *p, size_t len, unsigned char *d, bool copy,
-			  __m512i head)
+/* len > 256: in chunks, or with prefetching. */
+TINLINE uint64_t sum_chunks(const unsigned char *p, size_t len, unsigned char *d, bool copy,
+			    bool align)
 {
 	unsigned ahead = prefetch_bytes;
 	uint64_t acc = 0;
 
-	while (__builtin_expect(len > CSUM_CHUNK, 0)) {
-		size_t n = len - CSUM_CHUNK > 64 ? CSUM_CHUNK : CSUM_CHUNK - 128;
+	while (len > CSUM_CHUNK) {
+		size_t n = len - CSUM_CHUNK > 256 ? CSUM_CHUNK : CSUM_CHUNK - 512;
 
-		acc += sum_chunk(p, n, d, copy, head, ahead);
-		head = _mm512_setzero_si512();
+		acc = csum_fold64(acc + sum_chunk(p, n, d, copy, align, ahead));
 		p += n;
 		d = csum_after(d, n, copy);
 		len -= n;
-		acc = csum_fold64(acc);
 	}
-	return acc + sum_chunk(p, len, d, copy, head, ahead);
+	return acc + sum_chunk(p, len, d, copy, align, ahead);
 }
 
-/* len >= ALIGN_FROM, p not aligned. */
-static __attribute__((noinline)) TARGET csum_sum_t sum_misaligned(const unsigned char *p,
-								  size_t len, csum_sum_t sum)
+static __attribute__((noinline)) TARGET csum_sum_t sum_very_long(const unsigned char *p, size_t len,
+								 csum_sum_t sum)
 {
-	unsigned odd = (uintptr_t)p & 1, head;
-	unsigned char first = *p;
-	csum_sum_t rest;
-	__m512i x;
-
-	p += odd;
-	len -= odd;
-	head = -(unsigned)(uintptr_t)p & 63;
-	x = pairs(_mm512_maskz_loadu_epi8(_bzhi_u64(~0ull, head), p));
-	rest = csum_fold64(sum_long(p + head, len - head, NULL, false, x));
-	return csum_add(sum, odd ? csum_after_odd_byte(first, rest) : rest);
+	return csum_block_add(sum, csum_fold64(sum_chunks(p, len, NULL, false, true)),
+			      (uintptr_t)p);
 }
 
 static TARGET csum_sum_t impl_partial(const void *buf, size_t len, csum_sum_t sum)
@@ -209,31 +289,27 @@ static TARGET csum_sum_t impl_partial(const void *buf, size_t len, csum_sum_t su
 	const unsigned char *p = buf;
 
 	if (len <= 64)
-		return sum_to_64(p, len, sum);
-	if (len >= ALIGN_FROM && ((uintptr_t)p & 63))
-		return sum_misaligned(p, len, sum);
-	return csum_fold64(sum_long(p, len, NULL, false, _mm512_setzero_si512()) + sum);
+		return len ? csum_add(sum, lanes_sum(pairs(load_last(p, len)))) : sum;
+	if (len <= 128)
+		return csum_add(sum, sum_to_128(p, len));
+	if (len <= 256)
+		return csum_add(sum, sum_to_256(p, len));
+	if (len < ALIGN_FROM)
+		return csum_add(sum, sum_chunk(p, len, NULL, false, false, 0));
+	if (len > CSUM_CHUNK || prefetch_bytes)
+		return sum_very_long(p, len, sum);
+	return csum_block_add(sum, sum_chunk(p, len, NULL, false, true, 0), (uintptr_t)p);
 }
 
 static TARGET csum_sum_t impl_partial_copy(void *restrict dst, const void *restrict src, size_t len,
 					   csum_sum_t sum)
 {
-	const unsigned char *p = src;
-	unsigned char *d = dst;
-
-	if (len > 64)
-		return csum_fold64(sum_long(p, len, d, true, _mm512_setzero_si512()) + sum);
-	if (__builtin_expect(near_page_end(p) || near_page_end(d), 0)) {
-		if (len)
-			memcpy(d, p, len);
-		return sum_to_64(p, len, sum);
-	} else {
-		uint64_t mask = _bzhi_u64(~0ull, (unsigned)len);
-		__m512i x = _mm512_maskz_loadu_epi8(mask, p);
-
-		_mm512_mask_storeu_epi8(d, mask, x);
-		return csum_add(sum, lanes_sum(pairs(x)));
-	}
+	if (len > 256)
+		return csum_fold64(sum_chunks(src, len, dst, true, false) + sum);
+	/* Stores with a mask are slow. */
+	if (len)
+		memcpy(dst, src, len);
+	return impl_partial(src, len, sum);
 }
 
 const struct csum_impl IMPL = {

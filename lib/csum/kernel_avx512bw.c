@@ -9,9 +9,10 @@
 #define IMPL csum_impl_avx512bw
 #define IMPL_NAME "avx512bw"
 
-static inline __attribute__((always_inline)) TARGET __m512i add_words(__m512i acc, __m512i x)
+static inline __attribute__((always_inline)) TARGET __m512i add_words(__m512i acc, __m512i x,
+									__m512i ones)
 {
-	return _mm512_add_epi32(acc, _mm512_madd_epi16(x, _mm512_set1_epi16(1)));
+	return _mm512_add_epi32(acc, _mm512_madd_epi16(x, ones));
 }
 
 static bool impl_supported(void)

@@ -18,15 +18,13 @@
  * (CSUM_CHUNK).
  *
  * The end of a buffer is read as the vector that ends there, what was summed already masked off.
+ * Alignment is not sought: three operations for each vector leave time for a second cache line.
  */
 
 static unsigned prefetch_bytes;
 
-/* From here on, a misaligned buffer is summed by aligned vectors. */
-#define ALIGN_FROM 1024
-
-/* VEC bytes from &window[n]: the last n are ones; from &window[2 * VEC - n]: the first n. */
-static const unsigned char window[3 * VEC] = {
+/* VEC bytes from &window[n]: the last n are ones. */
+static const unsigned char window[2 * VEC] = {
 #define ONES_16 \
 	255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255
 #if VEC == 32
@@ -59,10 +57,9 @@ TINLINE struct acc4 add_4(struct acc4 s, const unsigned char *p, unsigned char *
 	return s;
 }
 
-/* VEC < len <= CSUM_CHUNK; `head` holds up to VEC / 2 words summed before, with no bias. The sum
- * is below 2^32, so 0 only for zeros. */
+/* VEC < len <= CSUM_CHUNK. The sum is below 2^32, so 0 only for zeros. */
 TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d, bool copy,
-			   vec head, unsigned ahead)
+			   unsigned ahead)
 {
 	size_t even = len & ~(size_t)1;
 	size_t n = (even - 1) / VEC; /* vectors before the last one, which may overlap */
@@ -76,10 +73,9 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 		d[len - 1] = p[len - 1];
 	}
 	x = both(x, load(&window[even - n * VEC]));
-	s.a = add_words(head, biased(x));
+	s.a = add_words(zero(), biased(x));
 	s.b = s.c = s.d = zero();
 	if (n >= 8) {
-		struct acc4 t = { s.b, s.b, s.b, s.b };
 		size_t pf = csum_prefetched(len, n / 8, 8 * VEC, ahead);
 		unsigned i;
 
@@ -88,16 +84,12 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 			for (i = 0; i < 8 * VEC; i += 64)
 				csum_prefetch_line(p + ahead + i);
 			s = add_4(s, p, d, copy);
-			t = add_4(t, p + 4 * VEC, csum_after(d, 4 * VEC, copy), copy);
+			s = add_4(s, p + 4 * VEC, csum_after(d, 4 * VEC, copy), copy);
 		}
 		for (; n >= 8; n -= 8, p += 8 * VEC, d = csum_after(d, 8 * VEC, copy)) {
 			s = add_4(s, p, d, copy);
-			t = add_4(t, p + 4 * VEC, csum_after(d, 4 * VEC, copy), copy);
+			s = add_4(s, p + 4 * VEC, csum_after(d, 4 * VEC, copy), copy);
 		}
-		s.a = add_lanes(s.a, t.a);
-		s.b = add_lanes(s.b, t.b);
-		s.c = add_lanes(s.c, t.c);
-		s.d = add_lanes(s.d, t.d);
 	}
 	if (n & 4) {
 		s = add_4(s, p, d, copy);
@@ -117,7 +109,7 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 }
 
 /* len > VEC */
-TINLINE uint64_t sum_long(const unsigned char *p, size_t len, unsigned char *d, bool copy, vec head)
+TINLINE uint64_t sum_long(const unsigned char *p, size_t len, unsigned char *d, bool copy)
 {
 	unsigned ahead = prefetch_bytes;
 	uint64_t acc = 0;
@@ -125,33 +117,12 @@ TINLINE uint64_t sum_long(const unsigned char *p, size_t len, unsigned char *d, 
 	while (__builtin_expect(len > CSUM_CHUNK, 0)) {
 		size_t n = len - CSUM_CHUNK > 64 ? CSUM_CHUNK : CSUM_CHUNK - 128;
 
-		acc += sum_chunk(p, n, d, copy, head, ahead);
-		head = zero();
+		acc = csum_fold64(acc + sum_chunk(p, n, d, copy, ahead));
 		p += n;
 		d = csum_after(d, n, copy);
 		len -= n;
-		acc = csum_fold64(acc);
 	}
-	return acc + sum_chunk(p, len, d, copy, head, ahead);
-}
-
-/* len >= ALIGN_FROM, p not aligned. */
-static __attribute__((noinline)) TARGET csum_sum_t sum_misaligned(const unsigned char *p,
-								  size_t len, csum_sum_t sum)
-{
-	unsigned odd = (uintptr_t)p & 1, head;
-	unsigned char first = *p;
-	csum_sum_t rest;
-	vec x;
-
-	p += odd;
-	len -= odd;
-	head = -(unsigned)(uintptr_t)p & (VEC - 1);
-	/* VEC / 2 words, all biased, so that much is added back. */
-	x = add_words(zero(), biased(both(load(p), load(&window[2 * VEC - head]))));
-	rest = csum_fold64(sum_long(p + head, len - head, NULL, false,
-				    add_lanes(x, unbias_one())));
-	return csum_add(sum, odd ? csum_after_odd_byte(first, rest) : rest);
+	return acc + sum_chunk(p, len, d, copy, ahead);
 }
 
 static TARGET csum_sum_t impl_partial(const void *buf, size_t len, csum_sum_t sum)
@@ -160,9 +131,7 @@ static TARGET csum_sum_t impl_partial(const void *buf, size_t len, csum_sum_t su
 
 	if (len <= SHORT_MAX)
 		return csum_fold64(csum_add64(csum_short(p, len), sum));
-	if (len >= ALIGN_FROM && ((uintptr_t)p & (VEC - 1)))
-		return sum_misaligned(p, len, sum);
-	return csum_fold64(sum_long(p, len, NULL, false, zero()) + sum);
+	return csum_fold64(sum_long(p, len, NULL, false) + sum);
 }
 
 static TARGET csum_sum_t impl_partial_copy(void *restrict dst, const void *restrict src, size_t len,
@@ -176,7 +145,7 @@ static TARGET csum_sum_t impl_partial_copy(void *restrict dst, const void *restr
 			memcpy(d, p, len);
 		return csum_fold64(csum_add64(csum_short(p, len), sum));
 	}
-	return csum_fold64(sum_long(p, len, d, true, zero()) + sum);
+	return csum_fold64(sum_long(p, len, d, true) + sum);
 }
 
 const struct csum_impl IMPL = {

@@ -3,7 +3,9 @@
  * The checksum library against oracles that go byte by byte, and the vectors of public bug reports
  * (C01, C06, C08). CSUM_TEST_SMALL in the environment shortens the long ones (emulators, valgrind).
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "test_csum_oracle.h"
 #include "test_csum_vectors.h"
 
