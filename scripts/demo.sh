@@ -204,8 +204,8 @@ start_services() {
 	mkdir -p "$state/www"
 	head -c $((32 << 20)) /dev/urandom >"$state/www/32MiB"
 	printf 'Hello from the host inside, 10.0.0.2.\n' >"$state/www/hello"
-	background http-far ip netns exec tp-far python3 -m http.server 80 --directory "$state/www"
-	background http-inside ip netns exec tp-inside python3 -m http.server 80 --directory "$state/www"
+	background http-far ip netns exec tp-far /usr/bin/python3 -m http.server 80 --directory "$state/www"
+	background http-inside ip netns exec tp-inside /usr/bin/python3 -m http.server 80 --directory "$state/www"
 	background iperf3 ip netns exec tp-far iperf3 -s
 	wait_for 10 listens tp-far 80
 	wait_for 10 listens tp-inside 80
@@ -289,7 +289,7 @@ show_iperf() { # TITLE PROVES WORDS...
 	shown "ip netns exec tp-inside iperf3 -c 198.51.100.7 $*"
 	local out status=0 line
 	out=$(in_ns tp-inside timeout 60 iperf3 -c 198.51.100.7 -J "$@" 2>&1) || status=$?
-	line=$(python3 -c '
+	line=$(/usr/bin/python3 -c '
 import json, sys
 end = json.load(sys.stdin)["end"]
 if "sum_received" in end and "retransmits" in end.get("sum_sent", {}):
@@ -339,7 +339,7 @@ show_tables() {
 	shown "tpctl nat session limit 12"
 	local status=0 count
 	"$tpctl" nat session show limit 12 | indent || status=1
-	count=$("$tpctl" -j nat session show | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["sessions"]))') || status=1
+	count=$("$tpctl" -j nat session show | /usr/bin/python3 -c 'import json, sys; print(len(json.load(sys.stdin)["sessions"]))') || status=1
 	[[ ${count:-0} -gt 3 ]] || status=1
 	verdict "$status" "${count:-no} sessions"
 

@@ -20,6 +20,7 @@ mirror=${MIRROR:-http://deb.debian.org/debian}
 command -v debootstrap >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debootstrap
 
 mounts=()
+# shellcheck disable=SC2317  # called by the trap
 cleanup() {
 	local i
 	for ((i = ${#mounts[@]} - 1; i >= 0; i--)); do
