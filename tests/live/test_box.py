@@ -98,6 +98,13 @@ class Life(unittest.TestCase):
         self.assertEqual(self.ping(), (3, 3))
         self.assertEqual(router.ctl("version") != "", True)
 
+    def test_no_huge(self):
+        """without huge pages the router works too"""
+        router = Router(self.net.box, configuration("xdp"), build=self.build, eal=["--no-huge", "-m", "1024"])
+        self.addCleanup(router.stop)
+        router.start()
+        self.assertEqual(self.ping(), (3, 3))
+
     def test_bad_configuration(self):
         """a configuration file with a mistake: refused with file and line, nothing left behind"""
         router = self.router(["address add 10.0.0.1/24 interface nowhere", "nonsense"])
