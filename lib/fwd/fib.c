@@ -10,8 +10,10 @@
 #include "dp.h"
 #include "fib.h"
 
-/* A table starts with room for this many prefixes. */
-#define FIB_START 65536
+/* A table starts with room for this many prefixes, and for longer ones in this many /24 networks. */
+#define FIB_START      16384
+#define FIB_START_TBL8 4096
+#define FIB_GROWTH     4
 /* Connected, local and neighbours' prefixes come on top of max_routes. */
 #define FIB_HEADROOM 65536
 
@@ -32,7 +34,8 @@ static struct {
 	struct rte_fib *standby;	/* what is edited; NULL: could not be rebuilt, no edits until it is */
 	struct rte_fib *grown;		/* empty: takes the active copy's place after the next commit */
 	uint32_t size, max_size;	/* prefixes that the standby has room for; nodes are twice as many */
-	unsigned groups;		/* /24 networks with longer prefixes */
+	uint32_t tbl8;			/* groups that it has room for, at most FIB_TBL8 */
+	unsigned groups;		/* those in use: /24 networks with longer prefixes */
 	struct fib_edit *log;		/* what standby has and active has not */
 	size_t n_log, room_log;
 	bool staged;
@@ -41,13 +44,13 @@ static struct {
 	const char *full;
 } fib;
 
-static struct rte_fib *create(uint32_t size)
+static struct rte_fib *create(uint32_t size, uint32_t tbl8)
 {
 	struct rte_fib_conf conf = {
 		.type = RTE_FIB_DIR24_8,
 		.default_nh = NH_NONE,
 		.max_routes = size,
-		.dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = FIB_TBL8 },
+		.dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = tbl8 },
 	};
 	char name[16];
 
@@ -60,11 +63,12 @@ int fib_init(uint32_t max_routes, struct fwd_err *err)
 	memset(&fib, 0, sizeof(fib));
 	fib.max_size = RTE_MIN(max_routes, 1u << 28) + FIB_HEADROOM;
 	fib.size = RTE_MIN(fib.max_size, (uint32_t)FIB_START);
-	fib.active = create(fib.size);
-	fib.standby = create(fib.size);
+	fib.tbl8 = FIB_START_TBL8;
+	fib.active = create(fib.size, fib.tbl8);
+	fib.standby = create(fib.size, fib.tbl8);
 	if (!fib.active || !fib.standby) {
 		fib_fini();
-		return dp_err(err, -ENOMEM, "no memory for the forwarding table (about 210 MB): %s",
+		return dp_err(err, -ENOMEM, "no memory for the forwarding table (about 150 MB): %s",
 			      rte_strerror(rte_errno));
 	}
 	return 0;
@@ -85,14 +89,15 @@ static bool has_longer(struct rte_fib *f, uint32_t ip)
 }
 
 /* One prefix into one copy; *new_group: the first longer prefix of its /24. */
-static int copy_set(struct rte_fib *f, uint32_t ip, uint8_t len, uint32_t nh, unsigned groups, bool *new_group)
+static int copy_set(struct rte_fib *f, uint32_t ip, uint8_t len, uint32_t nh, unsigned groups_free,
+		    bool *new_group)
 {
 	int rc;
 
 	*new_group = false;
 	if (len > 24 && !rte_rib_lookup_exact(rte_fib_get_rib(f), ip, len)) {
 		*new_group = !has_longer(f, ip);
-		if (*new_group && groups >= FIB_TBL8 - FIB_TBL8_SPARE)
+		if (*new_group && groups_free == 0)
 			return -ENOSPC;
 		rc = rte_fib_add(f, ip, len, FIB_NH_UNUSED);
 		if (rc)
@@ -138,7 +143,6 @@ static void walk(struct rte_fib *f, bool (*fn)(void *arg, uint32_t ip, uint8_t l
 
 struct copying {
 	struct rte_fib *to;
-	unsigned groups;
 	int rc;
 };
 
@@ -147,8 +151,8 @@ static bool copy_one(void *arg, uint32_t ip, uint8_t len, uint32_t nh)
 	struct copying *c = arg;
 	bool new_group;
 
-	c->rc = copy_set(c->to, ip, len, nh, c->groups, &new_group);
-	c->groups += new_group;
+	/* It has no less room than the one that it is copied from. */
+	c->rc = copy_set(c->to, ip, len, nh, 1, &new_group);
 	return c->rc == 0;
 }
 
@@ -160,18 +164,12 @@ static int copy_all(struct rte_fib *from, struct rte_fib *to)
 	return c.rc;
 }
 
-/* Replaces the standby by one with twice the room, and sees to it that the other copy can follow. */
-static int grow(void)
+/* Replaces the standby by one with more room, and sees to it that the other copy can follow. */
+static int grow(uint32_t size, uint32_t tbl8)
 {
-	uint32_t size = RTE_MIN(fib.size * 2, fib.max_size);
-	struct rte_fib *standby, *grown;
+	struct rte_fib *standby = create(size, tbl8);
+	struct rte_fib *grown = standby ? create(size, tbl8) : NULL;
 
-	if (size <= fib.size) {
-		fib.full = "the table of routes is full";
-		return -ENOSPC;
-	}
-	standby = create(size);
-	grown = standby ? create(size) : NULL;
 	if (!grown || copy_all(fib.standby, standby)) {
 		rte_fib_free(standby);
 		rte_fib_free(grown);
@@ -183,13 +181,32 @@ static int grow(void)
 	fib.standby = standby;
 	fib.grown = grown;
 	fib.size = size;
+	fib.tbl8 = tbl8;
 	return 0;
+}
+
+static int grow_nodes(void)
+{
+	if (fib.size >= fib.max_size) {
+		fib.full = "the table of routes is full";
+		return -ENOSPC;
+	}
+	return grow(RTE_MIN(fib.size * FIB_GROWTH, fib.max_size), fib.tbl8);
+}
+
+static int grow_groups(void)
+{
+	if (fib.tbl8 >= FIB_TBL8) {
+		fib.full = "prefixes longer than /24 lie in too many /24 networks";
+		return -ENOSPC;
+	}
+	return grow(fib.size, RTE_MIN(fib.tbl8 * FIB_GROWTH, (uint32_t)FIB_TBL8));
 }
 
 /* Makes the standby anew from the active copy. */
 static int rebuild(void)
 {
-	struct rte_fib *f = create(fib.size);
+	struct rte_fib *f = create(fib.size, fib.tbl8);
 
 	if (!f)
 		return -ENOMEM;
@@ -230,17 +247,13 @@ int fib_set(uint32_t ip, uint8_t len, uint32_t nh)
 		fib.full = "no memory for the second copy of the table";
 		return -ENOSPC;
 	}
-	rc = copy_set(fib.standby, ip, len, nh, fib.groups, &new_group);
-	while (rc == -ENOMEM) {		/* out of nodes */
-		rc = grow();
+	for (;;) {
+		rc = copy_set(fib.standby, ip, len, nh, fib.tbl8 - FIB_TBL8_SPARE - fib.groups, &new_group);
 		if (rc == 0)
-			rc = copy_set(fib.standby, ip, len, nh, fib.groups, &new_group);
-		else
-			return rc;
-	}
-	if (rc) {
-		fib.full = "prefixes longer than /24 lie in too many /24 networks";
-		return -ENOSPC;
+			break;
+		/* -ENOMEM: out of nodes, -ENOSPC: out of groups */
+		if (rc == -ENOMEM ? grow_nodes() : grow_groups())
+			return -ENOSPC;
 	}
 	fib.groups += new_group;
 	log_edit(ip, len, nh);
@@ -320,8 +333,8 @@ static int replay(struct rte_fib *f)
 	for (size_t i = 0; i < fib.n_log && rc == 0; i++) {
 		const struct fib_edit *e = &fib.log[i];
 
-		/* The standby found room for it with the same history, so the group count needs no check. */
-		rc = e->nh ? copy_set(f, e->ip, e->len, e->nh, 0, &new_group) : rte_fib_delete(f, e->ip, e->len);
+		/* The standby had room for it, with the same history. */
+		rc = e->nh ? copy_set(f, e->ip, e->len, e->nh, 1, &new_group) : rte_fib_delete(f, e->ip, e->len);
 	}
 	return rc;
 }

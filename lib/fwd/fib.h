@@ -5,7 +5,7 @@
  * Owns two copies of one table (left-right). Workers read the active copy; edits go to the standby copy and into a log.
  * After a commit has made every worker read the standby, the log is replayed into the other. So no worker ever sees a
  * table that is being edited, which DIR-24-8 needs: it frees and reuses tbl8 groups at once, and a reader in the middle
- * would find the group of another prefix. Both copies grow together, by doubling, up to the maximum.
+ * would find the group of another prefix. Both copies grow together, as far as the maximum.
  *
  * Each copy has an rte_rib inside, the standby's being control's own view: with everything staged. Addresses are in host
  * order here. Called by the control thread only.
