@@ -180,27 +180,40 @@ static void forward(struct worker *w, struct pkt *p)
 		output_send(w, p->m, nhi, n->new_dst_be, n->iface);
 }
 
-/* Packets to their verdicts. */
-static void stage_forward(struct worker *w, struct pkt *pkts, unsigned n)
+static inline bool nat_on(const struct worker *w)
 {
-	const struct fwd_snapshot *snap = w->snap;
-	bool nat_on = snap->nat != NULL && nat_config_active(snap->nat);
-	uint32_t dst[FWD_BURST];
-	uint64_t nh[FWD_BURST];
+	return w->snap->nat != NULL && nat_config_active(w->snap->nat);
+}
 
-	if (w->nat != NULL && (nat_on || nat_worker_sessions(w->nat) > 0)) {
-		struct nat_pkt *look[FWD_BURST];
-		unsigned n_look = 0;
+/* Packets to their sessions, where there are any. */
+static void stage_lookup(struct worker *w, struct pkt *pkts, unsigned n)
+{
+	struct nat_pkt *look[FWD_BURST];
+	unsigned n_look = 0;
 
-		for (unsigned i = 0; i < n; i++) {
-			if (likely(pkts[i].l4_drop == 0))
-				look[n_look++] = &pkts[i].nat;
-		}
-		nat_lookup_burst(w->nat, look, n_look);
+	if (w->nat == NULL || (!nat_on(w) && nat_worker_sessions(w->nat) == 0))
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		if (likely(pkts[i].l4_drop == 0))
+			look[n_look++] = &pkts[i].nat;
 	}
+	nat_lookup_burst(w->nat, look, n_look);
+}
+
+/* Packets to their next hops, by the destinations after translation. */
+static void stage_route(struct worker *w, const struct pkt *pkts, unsigned n, uint64_t *nh)
+{
+	uint32_t dst[FWD_BURST];
+
 	for (unsigned i = 0; i < n; i++)
 		dst[i] = rte_be_to_cpu_32(pkts[i].nat.new_dst_be);
-	rte_fib_lookup_bulk(snap->fib, dst, nh, (int)n);
+	rte_fib_lookup_bulk(w->snap->fib, dst, nh, (int)n);
+}
+
+/* Packets to their verdicts. */
+static void stage_forward(struct worker *w, struct pkt *pkts, unsigned n, const uint64_t *nh)
+{
+	bool on = nat_on(w);
 
 	for (unsigned i = 0; i < n; i++) {
 		struct pkt *p = &pkts[i];
@@ -211,7 +224,7 @@ static void stage_forward(struct worker *w, struct pkt *pkts, unsigned n)
 
 			if (local)
 				p->nat.flags |= NAT_PKT_LOCAL;
-			if (nat_on) {
+			if (on) {
 				/* RFC 1812 5.3.1 before translation: a packet that goes no further makes no session */
 				if (unlikely(!local && p->nat.ip[8] <= 1)) {
 					icmp_error(w, p, ICMP_TIME_EXCEEDED, 0, 0);
@@ -232,13 +245,44 @@ static void stage_forward(struct worker *w, struct pkt *pkts, unsigned n)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+/* tsc: NULL where nobody measures, and then this costs nothing. */
+static __rte_always_inline void datagrams(struct worker *w, struct pkt *pkts, unsigned n, uint64_t *tsc)
+{
+	uint64_t nh[FWD_BURST];
+
+	stage_lookup(w, pkts, n);
+	if (tsc != NULL)
+		tsc[WORKER_LOOKUP] = rte_rdtsc();
+	stage_route(w, pkts, n, nh);
+	if (tsc != NULL)
+		tsc[WORKER_ROUTE] = rte_rdtsc();
+	stage_forward(w, pkts, n, nh);
+	if (tsc != NULL)
+		tsc[WORKER_FORWARD] = rte_rdtsc();
+}
+
 void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port)
 {
 	struct pkt pkts[FWD_BURST];
 
 	n = stage_parse(w, m, n, port, pkts);
 	if (n > 0)
-		stage_forward(w, pkts, n);
+		datagrams(w, pkts, n, NULL);
+}
+
+void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port,
+			 uint64_t cycles[WORKER_STAGES])
+{
+	uint64_t tsc[WORKER_STAGES], last = rte_rdtsc();
+	struct pkt pkts[FWD_BURST];
+
+	n = stage_parse(w, m, n, port, pkts);
+	tsc[WORKER_PARSE] = rte_rdtsc();
+	datagrams(w, pkts, n, tsc);
+	for (unsigned i = 0; i < WORKER_STAGES; i++) {
+		cycles[i] += tsc[i] - last;
+		last = tsc[i];
+	}
 }
 
 /* Datagrams that other workers received and that this one translates, or that control made. */
@@ -264,7 +308,7 @@ static unsigned handover(struct worker *w)
 			worker_drop(w, p->m, in, p->drop);
 	}
 	if (n_out > 0)
-		stage_forward(w, pkts, n_out);
+		datagrams(w, pkts, n_out, NULL);
 	return n;
 }
 

@@ -17,6 +17,13 @@ int worker_loop(void *arg);
 /* One turn over one burst of frames received on port, for the loop and for tests. Takes the mbufs. */
 void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port);
 
+/* The stages that worker_frames() consists of, in their order. */
+enum worker_stage { WORKER_PARSE, WORKER_LOOKUP, WORKER_ROUTE, WORKER_FORWARD, WORKER_STAGES };
+
+/* As worker_frames(), and adds what each stage took to cycles[] (TSC ticks). For measuring. */
+void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port,
+			 uint64_t cycles[WORKER_STAGES]);
+
 /* The start of a turn: takes up the current snapshot and the time. */
 void worker_turn_begin(struct worker *w);
 
