@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A laboratory for lib/nat's tests: a router with an inside (interface 0, 10.0.0.0/8) and an outside
+ * (interface 1, everything else), a clock, packets built and checked by plain sums of their own,
+ * and one function that takes a packet the way lib/fwd does. Packets lie in heap blocks of their exact
+ * size, so that a sanitizer sees any access beside them.
+ */
+#ifndef TEST_NAT_LAB_H
+#define TEST_NAT_LAB_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "nat.h"
+
+#define INSIDE	0
+#define OUTSIDE 1
+#define DMZ	2	/* 172.16.0.0/12 */
+
+#define FIN 0x01
+#define SYN 0x02
+#define RST 0x04
+#define PSH 0x08
+#define ACK 0x10
+
+/* ---- numbers ---- */
+
+static inline uint32_t ip4(const char *s)
+{
+	struct in_addr a;
+
+	if (inet_pton(AF_INET, s, &a) != 1)
+		fail_msg("bad address %s", s);
+	return a.s_addr;
+}
+
+static inline struct nat_prefix net4(const char *s)
+{
+	char buf[32];
+	char *slash;
+
+	snprintf(buf, sizeof(buf), "%s", s);
+	slash = strchr(buf, '/');
+	if (slash != NULL)
+		*slash = '\0';
+	return (struct nat_prefix){ip4(buf), slash != NULL ? (uint8_t)atoi(slash + 1) : 32};
+}
+
+static inline uint16_t get16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t get32(const uint8_t *p)
+{
+	return (uint32_t)get16(p) << 16 | get16(p + 2);
+}
+
+static inline void set16(uint8_t *p, unsigned v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static inline void set32(uint8_t *p, uint32_t v)
+{
+	set16(p, v >> 16);
+	set16(p + 2, v & 0xffff);
+}
+
+/* The plainest one's complement sum: big-endian words, carries folded at each step. */
+static inline uint32_t plain_sum(const uint8_t *p, size_t len, uint32_t sum)
+{
+	for (size_t i = 0; i < len; i += 2) {
+		sum += (uint32_t)p[i] << 8 | (i + 1 < len ? p[i + 1] : 0);
+		sum = (sum & 0xffff) + (sum >> 16);
+	}
+	return sum;
+}
+
+static inline uint32_t lab_rand(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (uint32_t)(*state >> 16);
+}
+
+/* ---- packets ---- */
+
+struct packet {
+	uint8_t *b;	/* the datagram */
+	unsigned len;
+};
+
+static inline unsigned packet_ihl(const uint8_t *b)
+{
+	return (b[0] & 0xf) * 4u;
+}
+
+/* What the transport checksum of the datagram should be, from scratch; at: its offset in the transport
+ * header, 0: the protocol has none. len: bytes of the datagram. */
+static inline uint16_t right_l4(const uint8_t *b, unsigned len, unsigned *at)
+{
+	unsigned ihl = packet_ihl(b), l4_len = len - ihl;
+	uint8_t *copy = malloc(l4_len + 1);
+	uint32_t sum = 0;
+	uint16_t check;
+
+	switch (b[9]) {
+	case IPPROTO_TCP:
+		*at = 16;
+		break;
+	case IPPROTO_UDP:
+	case 136:
+	case 33:
+		*at = 6;
+		break;
+	case IPPROTO_ICMP:
+		*at = 2;
+		break;
+	default:
+		*at = 0;
+		free(copy);
+		return 0;
+	}
+	memcpy(copy, b + ihl, l4_len);
+	set16(copy + *at, 0);
+	if (b[9] != IPPROTO_ICMP) {
+		sum = plain_sum(b + 12, 8, sum);
+		sum += b[9];
+		sum += l4_len;
+		sum = (sum & 0xffff) + (sum >> 16);
+	}
+	check = (uint16_t)~plain_sum(copy, l4_len, sum);
+	free(copy);
+	if (check == 0 && (b[9] == IPPROTO_UDP || b[9] == 136))
+		check = 0xffff;
+	return check;
+}
+
+static inline uint16_t right_ip(const uint8_t *b)
+{
+	uint8_t h[60];
+
+	memcpy(h, b, packet_ihl(b));
+	set16(h + 10, 0);
+	return (uint16_t)~plain_sum(h, packet_ihl(b), 0);
+}
+
+static inline void packet_seal_l4(struct packet p)
+{
+	unsigned at;
+	uint16_t check = right_l4(p.b, p.len, &at);
+
+	if (at != 0)
+		set16(p.b + packet_ihl(p.b) + at, check);
+}
+
+static inline void packet_seal(struct packet p)
+{
+	set16(p.b + 10, right_ip(p.b));
+	packet_seal_l4(p);
+}
+
+/* An IPv4 datagram without a transport header yet; ihl in bytes, options are NOPs. */
+static inline struct packet packet_ip(uint8_t proto, const char *src, const char *dst, unsigned ihl,
+				      unsigned l4_len)
+{
+	struct packet p = {malloc(ihl + l4_len), ihl + l4_len};
+	uint32_t s = ip4(src), d = ip4(dst);
+
+	memset(p.b, 1, ihl);
+	memset(p.b + ihl, 0, l4_len);
+	p.b[0] = (uint8_t)(0x40 | ihl / 4);
+	p.b[1] = 0;
+	set16(p.b + 2, p.len);
+	set16(p.b + 4, 0x1234);
+	set16(p.b + 6, 0x4000);
+	p.b[8] = 64;
+	p.b[9] = proto;
+	memcpy(p.b + 12, &s, 4);
+	memcpy(p.b + 16, &d, 4);
+	return p;
+}
+
+static inline struct packet packet_udp(const char *src, unsigned sport, const char *dst, unsigned dport,
+				       const char *data)
+{
+	unsigned n = (unsigned)strlen(data);
+	struct packet p = packet_ip(IPPROTO_UDP, src, dst, 20, 8 + n);
+	uint8_t *l4 = p.b + 20;
+
+	set16(l4, sport);
+	set16(l4 + 2, dport);
+	set16(l4 + 4, 8 + n);
+	memcpy(l4 + 8, data, n);
+	packet_seal(p);
+	return p;
+}
+
+static inline struct packet packet_tcp(const char *src, unsigned sport, const char *dst, unsigned dport,
+				       unsigned flags, uint32_t seq, uint32_t ack, const char *data)
+{
+	unsigned n = (unsigned)strlen(data);
+	struct packet p = packet_ip(IPPROTO_TCP, src, dst, 20, 20 + n);
+	uint8_t *l4 = p.b + 20;
+
+	set16(l4, sport);
+	set16(l4 + 2, dport);
+	set32(l4 + 4, seq);
+	set32(l4 + 8, ack);
+	l4[12] = 0x50;
+	l4[13] = (uint8_t)flags;
+	set16(l4 + 14, 0xfaf0);
+	memcpy(l4 + 20, data, n);
+	packet_seal(p);
+	return p;
+}
+
+static inline struct packet packet_icmp(const char *src, const char *dst, unsigned type, unsigned id,
+					unsigned seq, const char *data)
+{
+	unsigned n = (unsigned)strlen(data);
+	struct packet p = packet_ip(IPPROTO_ICMP, src, dst, 20, 8 + n);
+	uint8_t *l4 = p.b + 20;
+
+	l4[0] = (uint8_t)type;
+	set16(l4 + 4, id);
+	set16(l4 + 6, seq);
+	memcpy(l4 + 8, data, n);
+	packet_seal(p);
+	return p;
+}
+
+/* An ICMP error from src to dst about the datagram q, quoting its first `quoted` bytes. */
+static inline struct packet packet_error(const char *src, const char *dst, unsigned type, unsigned code,
+					 struct packet q, unsigned quoted)
+{
+	struct packet p = packet_ip(IPPROTO_ICMP, src, dst, 20, 8 + quoted);
+
+	p.b[20] = (uint8_t)type;
+	p.b[21] = (uint8_t)code;
+	memcpy(p.b + 28, q.b, quoted);
+	packet_seal(p);
+	return p;
+}
+
+static inline struct packet packet_copy(struct packet p)
+{
+	struct packet c = {malloc(p.len), p.len};
+
+	memcpy(c.b, p.b, p.len);
+	return c;
+}
+
+static inline const char *packet_src(struct packet p)
+{
+	static char buf[4][INET_ADDRSTRLEN];
+	static unsigned n;
+
+	n = (n + 1) % 4;
+	return inet_ntop(AF_INET, p.b + 12, buf[n], sizeof(buf[n]));
+}
+
+static inline const char *packet_dst(struct packet p)
+{
+	static char buf[4][INET_ADDRSTRLEN];
+	static unsigned n;
+
+	n = (n + 1) % 4;
+	return inet_ntop(AF_INET, p.b + 16, buf[n], sizeof(buf[n]));
+}
+
+static inline unsigned packet_sport(struct packet p)
+{
+	return get16(p.b + packet_ihl(p.b));
+}
+
+static inline unsigned packet_dport(struct packet p)
+{
+	return get16(p.b + packet_ihl(p.b) + 2);
+}
+
+static inline unsigned packet_id(struct packet p)
+{
+	return get16(p.b + packet_ihl(p.b) + 4);
+}
+
+/* All checksums are what a computation from scratch gives (UDP without one: stays without). */
+static inline void assert_sums(struct packet p)
+{
+	unsigned at;
+	uint16_t want = right_l4(p.b, p.len, &at);
+
+	assert_int_equal(get16(p.b + 10), right_ip(p.b));
+	if (at == 0)
+		return;
+	if (p.b[9] == IPPROTO_UDP && get16(p.b + packet_ihl(p.b) + at) == 0)
+		return;
+	assert_int_equal(get16(p.b + packet_ihl(p.b) + at), want);
+}
+
+/* ---- the router ---- */
+
+struct lab {
+	struct nat_worker *nat;
+	struct nat_config *cfg;
+	struct nat_conf conf;
+	struct nat_rule rules[32];
+	struct nat_range ranges[8];
+	struct nat_pool pools[8];
+	struct nat_iface_addr addrs[4];
+	struct nat_reserved reserved[8];
+	uint64_t now;		/* ms */
+	struct nat_pkt last;	/* the packet struct of the last packet sent */
+};
+
+static inline int lab_egress(void *ctx, uint32_t dst_be, uint16_t table)
+{
+	const struct lab *lab = ctx;
+	uint32_t h = ntohl(dst_be);
+
+	(void)table;
+	for (unsigned i = 0; i < lab->conf.n_addrs; i++)
+		if (lab->addrs[i].addr_be == dst_be)
+			return NAT_EGRESS_LOCAL;
+	if (h >> 24 == 10)
+		return INSIDE;
+	if (h >> 20 == 0xac1)
+		return DMZ;
+	return h >> 24 == 192 && (h >> 16 & 0xff) == 168 ? -1 : OUTSIDE;
+}
+
+static inline struct nat_rule *lab_rule(struct lab *lab, enum nat_rule_type type, uint32_t id)
+{
+	struct nat_rule *r = &lab->rules[lab->conf.n_rules++];
+
+	memset(r, 0, sizeof(*r));
+	r->type = type;
+	r->id = id;
+	snprintf(r->name, sizeof(r->name), "rule-%u", id);
+	r->iface = type == NAT_RULE_STATIC || type == NAT_RULE_EXEMPT ? NAT_IFACE_ANY : OUTSIDE;
+	return r;
+}
+
+static inline struct nat_pool *lab_pool(struct lab *lab, const char *first, const char *last,
+					unsigned lo, unsigned hi)
+{
+	unsigned i = lab->conf.n_pools++;
+
+	lab->ranges[i] = (struct nat_range){ip4(first), ip4(last)};
+	lab->pools[i] = (struct nat_pool){.id = i + 1, .ranges = &lab->ranges[i], .n_ranges = 1,
+					  .port_lo = (uint16_t)lo, .port_hi = (uint16_t)hi};
+	snprintf(lab->pools[i].name, sizeof(lab->pools[i].name), "pool-%u", i + 1);
+	return &lab->pools[i];
+}
+
+static inline void lab_addr(struct lab *lab, uint16_t iface, const char *addr)
+{
+	lab->addrs[lab->conf.n_addrs++] = (struct nat_iface_addr){iface, ip4(addr)};
+}
+
+/* Builds the configuration as it stands in the lab and gives it to the worker. */
+static inline void lab_load(struct lab *lab)
+{
+	char err[256] = "";
+	struct nat_config *old = lab->cfg;
+
+	lab->conf.rules = lab->rules;
+	lab->conf.pools = lab->pools;
+	lab->conf.addrs = lab->addrs;
+	lab->conf.reserved = lab->reserved;
+	lab->cfg = nat_config_build(&lab->conf, err, sizeof(err));
+	if (lab->cfg == NULL)
+		fail_msg("configuration refused: %s", err);
+	nat_worker_config(lab->nat, lab->cfg, lab->now);
+	nat_config_free(old);
+}
+
+static inline void lab_init_sized(struct lab *lab, struct nat_limits limits)
+{
+	struct nat_ops ops = {.ctx = lab, .egress = lab_egress};
+
+	memset(lab, 0, sizeof(*lab));
+	nat_conf_defaults(&lab->conf);
+	lab->now = 1000000;
+	lab->nat = nat_worker_create(&limits, &ops);
+	assert_non_null(lab->nat);
+}
+
+static inline void lab_init(struct lab *lab)
+{
+	lab_init_sized(lab, (struct nat_limits){.max_sessions = 4096, .max_external = 16, .seed = 42});
+}
+
+/* The set-up of the packet cases: SNAT 10.0.0.0/24 -> 203.0.113.10, DNAT tcp 203.0.113.10:8080 ->
+ * 10.0.0.80:80, hairpin on; the router itself is 10.0.0.1 and 203.0.113.1. */
+static inline void lab_base(struct lab *lab)
+{
+	struct nat_rule *r;
+
+	lab_addr(lab, INSIDE, "10.0.0.1");
+	lab_addr(lab, OUTSIDE, "203.0.113.1");
+	lab_pool(lab, "203.0.113.10", "203.0.113.10", 0, 0);
+	r = lab_rule(lab, NAT_RULE_SNAT, 1);
+	r->source = net4("10.0.0.0/24");
+	r = lab_rule(lab, NAT_RULE_DNAT, 2);
+	r->protocol = IPPROTO_TCP;
+	r->destination = net4("203.0.113.10");
+	r->dport_lo = r->dport_hi = 8080;
+	r->to_be = ip4("10.0.0.80");
+	r->to_port = 80;
+}
+
+static inline void lab_static(struct lab *lab)
+{
+	struct nat_rule *r = lab_rule(lab, NAT_RULE_STATIC, 3);
+
+	r->external = net4("203.0.113.50");
+	r->internal = net4("10.0.0.50");
+}
+
+/* Lets time pass, with the housekeeping of every second. */
+static inline void lab_wait(struct lab *lab, unsigned seconds)
+{
+	for (unsigned i = 0; i < seconds; i++) {
+		lab->now += 1000;
+		nat_worker_tick(lab->nat, lab->now, 100000);
+	}
+}
+
+static inline uint32_t lab_sessions(struct lab *lab)
+{
+	return nat_worker_sessions(lab->nat);
+}
+
+static inline struct nat_stats lab_stats(struct lab *lab)
+{
+	struct nat_stats s;
+
+	nat_worker_stats(lab->nat, &s);
+	return s;
+}
+
+/* All sessions go, held ports too: then nothing may be left. */
+static inline void lab_drain(struct lab *lab)
+{
+	struct nat_stats s;
+	uint32_t longest = 0;
+
+	for (unsigned i = 0; i < NAT_TIMEOUT_COUNT; i++)
+		if (i != NAT_TIMEOUT_port_hold && lab->conf.timeout_s[i] > longest)
+			longest = lab->conf.timeout_s[i];
+	lab->now += (longest + 1) * 1000ull;
+	for (unsigned i = 0; i < 1000; i++)
+		nat_worker_tick(lab->nat, lab->now, 1000);
+	lab->now += (lab->conf.timeout_s[NAT_TIMEOUT_port_hold] + 1) * 1000ull;
+	for (unsigned i = 0; i < 1000; i++)
+		nat_worker_tick(lab->nat, lab->now, 1000);
+	s = lab_stats(lab);
+	assert_int_equal(s.sessions, 0);
+	assert_int_equal(s.mappings, 0);
+	assert_int_equal(s.external_addresses, 0);
+	assert_int_equal(s.sessions_created, s.sessions_expired + s.sessions_cleared);
+}
+
+static inline void lab_free(struct lab *lab)
+{
+	nat_worker_destroy(lab->nat);
+	nat_config_free(lab->cfg);
+}
+
+/* Fills in a packet struct as lib/fwd's parser would. */
+static inline struct nat_pkt lab_parse(struct lab *lab, uint16_t iface, struct packet p)
+{
+	unsigned ihl = packet_ihl(p.b);
+	struct nat_pkt k;
+	uint8_t type;
+
+	memset(&k, 0, sizeof(k));
+	k.ip = p.b;
+	k.l4 = p.b + ihl;
+	k.l4_len = k.l4_avail = (uint16_t)(p.len - ihl);
+	k.iface = iface;
+	k.session = NAT_NONE;
+	memcpy(&k.key.src_be, p.b + 12, 4);
+	memcpy(&k.key.dst_be, p.b + 16, 4);
+	k.key.proto = p.b[9];
+	if (get16(p.b + 6) & 0x3fff)
+		k.flags |= NAT_PKT_FRAGMENT;
+	if (lab_egress(lab, k.key.dst_be, 0) == NAT_EGRESS_LOCAL)
+		k.flags |= NAT_PKT_LOCAL;
+	switch (k.key.proto) {
+	case IPPROTO_TCP:
+		if (k.l4_len >= 14)
+			k.tcp_flags = k.l4[13];
+		/* fall through */
+	case IPPROTO_UDP:
+	case 136:
+	case 33:
+		if (k.l4_len >= 4) {
+			memcpy(&k.key.sport_be, k.l4, 2);
+			memcpy(&k.key.dport_be, k.l4 + 2, 2);
+		}
+		break;
+	case IPPROTO_ICMP:
+		type = k.l4_len > 0 ? k.l4[0] : 255;
+		if (type == 3 || type == 4 || type == 5 || type == 11 || type == 12) {
+			k.flags |= NAT_PKT_ICMP_ERROR;
+		} else if (k.l4_len >= 8 && (type == 8 || type == 13 || type == 15 || type == 17)) {
+			k.key.kind = NAT_KIND_ICMP_REQUEST;
+			memcpy(&k.key.sport_be, k.l4 + 4, 2);
+		} else if (k.l4_len >= 8 && (type == 0 || type == 14 || type == 16 || type == 18)) {
+			k.key.kind = NAT_KIND_ICMP_REPLY;
+			memcpy(&k.key.dport_be, k.l4 + 4, 2);
+		} else {
+			k.flags |= NAT_PKT_NO_KEY;
+		}
+		break;
+	}
+	return k;
+}
+
+/* A packet enters by an interface: lookup, miss, rewrite, in place. */
+static inline enum nat_verdict lab_send(struct lab *lab, uint16_t iface, struct packet p)
+{
+	struct nat_pkt *one = &lab->last;
+	enum nat_verdict v;
+
+	lab->last = lab_parse(lab, iface, p);
+	nat_lookup_burst(lab->nat, &one, 1);
+	v = one->verdict;
+	if (v == NAT_PASS)
+		v = nat_miss(lab->nat, one, lab_egress(lab, one->key.dst_be, 0), lab->now);
+	assert_int_equal(v, one->verdict);
+	if (v == NAT_TRANSLATE)
+		v = nat_rewrite(lab->nat, one, lab->now);
+	assert_int_equal(v, one->verdict);
+	if (v != NAT_DROP)
+		assert_int_equal(one->reason, NAT_REASON_NONE);
+	return v;
+}
+
+#define assert_reason(lab, r) assert_string_equal(nat_reason_name((lab)->last.reason), #r)
+
+#define assert_translates(lab, iface, p)                                                           \
+	do {                                                                                       \
+		if (lab_send(lab, iface, p) != NAT_TRANSLATE)                                      \
+			fail_msg("not translated: %s", nat_reason_name((lab)->last.reason));       \
+	} while (0)
+
+#define assert_drops(lab, iface, p, r)                                                             \
+	do {                                                                                       \
+		assert_int_equal(lab_send(lab, iface, p), NAT_DROP);                               \
+		assert_reason(lab, r);                                                             \
+	} while (0)
+
+#define assert_from(p, addr, port)                                                                 \
+	do {                                                                                       \
+		assert_string_equal(packet_src(p), addr);                                          \
+		assert_int_equal(packet_sport(p), port);                                           \
+	} while (0)
+
+#define assert_to(p, addr, port)                                                                   \
+	do {                                                                                       \
+		assert_string_equal(packet_dst(p), addr);                                          \
+		assert_int_equal(packet_dport(p), port);                                           \
+	} while (0)
+
+#endif /* TEST_NAT_LAB_H */
