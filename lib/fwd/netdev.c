@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,6 +371,28 @@ int netdev_arp_socket(int ifindex)
 		return rc;
 	}
 	return fd;
+}
+
+void netdev_ignore_outgoing(int ifindex)
+{
+	const int one = 1;
+	struct dirent *d;
+	DIR *dir;
+
+	dir = opendir("/proc/self/fd");
+	if (!dir)
+		return;
+	while ((d = readdir(dir))) {
+		struct sockaddr_ll sll;
+		socklen_t len = sizeof(sll);
+		int fd = atoi(d->d_name);
+
+		if (d->d_name[0] != '.' && getsockname(fd, (struct sockaddr *)&sll, &len) == 0 &&
+		    len >= offsetof(struct sockaddr_ll, sll_hatype) && sll.sll_family == AF_PACKET &&
+		    sll.sll_ifindex == ifindex)
+			(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one));
+	}
+	closedir(dir);
 }
 
 int netdev_arp_receive(int fd, void *frame, size_t size, uint16_t *vlan)

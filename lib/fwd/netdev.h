@@ -49,6 +49,9 @@ int netdev_arp_socket(int ifindex);
 /* One frame from its Ethernet header on, without its 802.1Q tag, which vlan gives (0: none). Bytes, or -EAGAIN. */
 int netdev_arp_receive(int fd, void *frame, size_t size, uint16_t *vlan);
 
+/* This process's packet sockets on the device receive no more what the kernel itself sends. */
+void netdev_ignore_outgoing(int ifindex);
+
 /* The kernel's IPv4 addresses on the device and on VLAN devices over it; how many there are (may exceed max). */
 unsigned netdev_addresses(int ifindex, uint32_t *addrs_be, unsigned max);
 

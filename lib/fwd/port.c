@@ -554,6 +554,12 @@ static int learn(struct port *p, const struct plan *plan, const struct rte_eth_d
 	p->complete_csum = plan->driver ? plan->driver->leaves_checksums : has_prefix(p->driver, "net_virtio");
 	if (plan->driver && plan->driver->by_netdev)
 		p->complete_csum = netdev_leaves_checksums(netdev->driver);
+	if (has_prefix(p->driver, "net_af_packet")) {
+		netdev_ignore_outgoing(p->ifindex);
+		if (netdev_addresses(p->ifindex, NULL, 0))
+			dp_log(FWD_LOG_WARNING, "%s: over AF_PACKET the kernel sees each packet, too, and it has "
+			       "addresses on %s: it will answer beside the router", p->name, p->netdev);
+	}
 
 	if (plan->af_xdp) {
 		rc = xdp_started(p->steer, err);
