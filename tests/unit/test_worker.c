@@ -464,7 +464,7 @@ static void test_unresolved_next_hop_goes_to_control_ready_to_leave(void **state
 {
 	struct flow fl = OUT;
 	uint8_t f[200];
-	struct rte_mbuf *m;
+	struct rte_mbuf *m = NULL;
 	unsigned len;
 
 	(void)state;
@@ -484,7 +484,7 @@ static void test_unresolved_next_hop_goes_to_control_ready_to_leave(void **state
 static void test_arp_goes_to_control_as_it_came(void **state)
 {
 	uint8_t f[60] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0xaa, 8, 6 };
-	struct rte_mbuf *m;
+	struct rte_mbuf *m = NULL;
 
 	(void)state;
 	feed(1, WAN, f, sizeof(f));
