@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <rte_bus_vdev.h>
+#include <rte_dev.h>
 #include <rte_malloc.h>
 
 #include "output.h"
@@ -43,7 +43,7 @@ static uint16_t ring_port(const char *name)
 	struct rte_eth_conf conf = { 0 };
 	uint16_t port;
 
-	assert_int_equal(rte_vdev_init(name, ""), 0);
+	assert_int_equal(rte_eal_hotplug_add("vdev", name, ""), 0);
 	assert_int_equal(rte_eth_dev_get_port_by_name(name, &port), 0);
 	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &conf), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(port, 0, 512, 0, NULL, dp.pool), 0);
