@@ -60,6 +60,11 @@ struct xdp {
 	struct held_list driver;	/* what it opened */
 };
 
+const void *xdp_program_elf(size_t *size)
+{
+	return turnpike_xdp__elf_bytes(size);
+}
+
 /* ---- what libbpf says ------------------------------------------------------------------------ */
 
 static char libbpf_said[160];
@@ -276,7 +281,7 @@ static int try_program(const struct xdp *x, struct fwd_err *err)
 	int rc;
 
 	libbpf_said[0] = '\0';
-	elf = turnpike_xdp__elf_bytes(&size);
+	elf = xdp_program_elf(&size);
 	obj = bpf_object__open_mem(elf, size, NULL);
 	rc = obj ? try_program_steps(x, obj, &step) : -errno;
 	bpf_object__close(obj);
@@ -471,7 +476,7 @@ static int make_program_file(struct xdp *x)
 	x->elf_fd = memfd_create("turnpike_xdp", MFD_CLOEXEC);
 	if (x->elf_fd < 0)
 		return -errno;
-	elf = turnpike_xdp__elf_bytes(&size);
+	elf = xdp_program_elf(&size);
 	for (done = 0; done < size; done += n) {
 		n = write(x->elf_fd, elf + done, size - done);
 		if (n < 0)

@@ -11,12 +11,16 @@
 #define FWD_XDP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "fwd.h"
 
 struct rte_mempool;
 struct xdp;
+
+/* The compiled program (turnpike_xdp.bpf.c), an ELF object for libbpf. */
+const void *xdp_program_elf(size_t *size);
 
 /*
  * Claims the interface (which must be up) for this process, removes a program that a dead router left, and tries
