@@ -387,6 +387,13 @@ static int by_edge(const void *a, const void *b)
 	return x->iface - y->iface;
 }
 
+static int by_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 /* All external spans with their rules' interfaces, without repetition. */
 static unsigned external_spans(const struct nat_config *cfg, struct edge_span *out)
 {
@@ -437,15 +444,7 @@ static int build_segments(struct builder *b)
 		cuts[n_cuts++] = spans[i].span.first_h;
 		cuts[n_cuts++] = (uint64_t)spans[i].span.last_h + 1;
 	}
-	/* few distinct cuts: an insertion order does not matter to a plain sort */
-	for (unsigned gap = n_cuts / 2; gap > 0; gap /= 2)
-		for (unsigned i = gap; i < n_cuts; i++)
-			for (unsigned j = i; j >= gap && cuts[j - gap] > cuts[j]; j -= gap) {
-				uint64_t t = cuts[j];
-
-				cuts[j] = cuts[j - gap];
-				cuts[j - gap] = t;
-			}
+	qsort(cuts, n_cuts, sizeof(*cuts), by_u64);
 	for (unsigned i = 0; i + 1 < n_cuts; i++) {
 		struct nat_segment *seg = &cfg->segments[cfg->n_segments];
 		unsigned kept = 0;
@@ -470,9 +469,16 @@ static int build_segments(struct builder *b)
 		seg->span.first_h = (uint32_t)cuts[i];
 		seg->span.last_h = (uint32_t)(cuts[i + 1] - 1);
 		seg->first = (uint32_t)used;
-		seg->count = open;
-		for (unsigned j = 0; j < open; j++)
-			cfg->seg_ifaces[used++] = spans[active[j]].iface;
+		for (unsigned j = 0; j < open; j++) {
+			uint16_t iface = spans[active[j]].iface;
+			size_t k = seg->first;
+
+			while (k < used && cfg->seg_ifaces[k] != iface)
+				k++;
+			if (k == used)
+				cfg->seg_ifaces[used++] = iface;
+		}
+		seg->count = (uint32_t)used - seg->first;
 		cfg->n_segments++;
 	}
 	rc = 0;

@@ -138,6 +138,7 @@ static bool make_way(struct nat_worker *nat, const struct nat_key *key)
 		return false;
 	/* not at once: the new session may be about to take up the old one's mapping */
 	nat_session_remove(nat, value >> 1, true, false);
+	nat->cleared++;
 	return true;
 }
 
@@ -212,8 +213,10 @@ enum nat_verdict nat_miss(struct nat_worker *nat, struct nat_pkt *pkt, int egres
 		nat_lookup_fill(nat, pkt, value >> 1, value & 1);
 		return NAT_TRANSLATE;
 	}
-	if (value != NAT_NONE)
+	if (value != NAT_NONE) {
 		nat_session_remove(nat, value >> 1, true, true);
+		nat->cleared++;
+	}
 
 	v = nat_resolve(nat, pkt, egress, &r);
 	if (v != NAT_TRANSLATE)

@@ -1,0 +1,896 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The life of sessions and mappings: TCP states, timers, exhaustion, listing and clearing, and a
+ * configuration that changes under them. The clock is injected.
+ */
+#include "test_nat_lab.h"
+
+#define R1  "198.51.100.7"
+#define R2  "198.51.100.8"
+#define EXT "203.0.113.10"
+
+static void base(struct lab *lab)
+{
+	lab_init(lab);
+	lab_base(lab);
+	lab_load(lab);
+}
+
+static enum nat_verdict tcp_out(struct lab *lab, const char *src, unsigned sport, unsigned flags,
+				uint32_t seq, uint32_t ack, const char *data)
+{
+	struct packet p = packet_tcp(src, sport, R1, 443, flags, seq, ack, data);
+	enum nat_verdict v = lab_send(lab, INSIDE, p);
+
+	if (v == NAT_TRANSLATE)
+		assert_sums(p);
+	free(p.b);
+	return v;
+}
+
+/* To the port that the inside host preserved. */
+static enum nat_verdict tcp_in(struct lab *lab, unsigned dport, unsigned flags, uint32_t seq, uint32_t ack,
+			       const char *data)
+{
+	struct packet p = packet_tcp(R1, 443, EXT, dport, flags, seq, ack, data);
+	enum nat_verdict v = lab_send(lab, OUTSIDE, p);
+
+	if (v == NAT_TRANSLATE)
+		assert_sums(p);
+	free(p.b);
+	return v;
+}
+
+static enum nat_verdict udp_out(struct lab *lab, const char *src, unsigned sport, const char *dst,
+				unsigned dport)
+{
+	struct packet p = packet_udp(src, sport, dst, dport, "x");
+	enum nat_verdict v = lab_send(lab, INSIDE, p);
+
+	free(p.b);
+	return v;
+}
+
+static enum nat_verdict udp_in(struct lab *lab, const char *src, unsigned sport, unsigned dport)
+{
+	struct packet p = packet_udp(src, sport, EXT, dport, "x");
+	enum nat_verdict v = lab_send(lab, OUTSIDE, p);
+
+	free(p.b);
+	return v;
+}
+
+static struct nat_session_info only_session(struct lab *lab)
+{
+	struct nat_session_info info[2];
+	struct nat_filter any = {0};
+	uint32_t cursor = 0;
+
+	assert_int_equal(nat_session_list(lab->nat, &any, lab->now, &cursor, 100000, info, 2), 1);
+	return info[0];
+}
+
+static enum nat_tcp_state tcp_state(struct lab *lab)
+{
+	return only_session(lab).tcp_state;
+}
+
+static void handshake(struct lab *lab, const char *src, unsigned sport)
+{
+	assert_int_equal(tcp_out(lab, src, sport, SYN, 1000, 0, ""), NAT_TRANSLATE);
+	assert_int_equal(tcp_in(lab, sport, SYN | ACK, 5000, 1001, ""), NAT_TRANSLATE);
+	assert_int_equal(tcp_out(lab, src, sport, ACK, 1001, 5001, ""), NAT_TRANSLATE);
+}
+
+/* ---- TCP ---- */
+
+static void test_tcp_life_from_syn_to_close_T2(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	tcp_out(&lab, "10.0.0.2", 4000, SYN, 1000, 0, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_SYN_SENT);
+	assert_int_equal(only_session(&lab).timeout_s, 240);
+	tcp_in(&lab, 4000, SYN | ACK, 5000, 1001, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_SYN_RECEIVED);
+	assert_int_equal(only_session(&lab).timeout_s, 240);
+	tcp_out(&lab, "10.0.0.2", 4000, ACK, 1001, 5001, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	assert_int_equal(only_session(&lab).timeout_s, 7440);
+	tcp_out(&lab, "10.0.0.2", 4000, ACK | PSH, 1001, 5001, "request");
+	tcp_in(&lab, 4000, ACK | PSH, 5001, 1008, "answer");
+	/* idle for 2 hours, then data (C38) */
+	lab_wait(&lab, 7200);
+	assert_int_equal(tcp_out(&lab, "10.0.0.2", 4000, ACK, 1008, 5007, "more"), NAT_TRANSLATE);
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	lab_wait(&lab, 7439);
+	assert_int_equal(lab_sessions(&lab), 1);
+	tcp_in(&lab, 4000, ACK | FIN, 5007, 1012, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_CLOSING);
+	assert_int_equal(only_session(&lab).timeout_s, 240);
+	tcp_out(&lab, "10.0.0.2", 4000, ACK, 1012, 5008, "half open still");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_CLOSING);
+	tcp_out(&lab, "10.0.0.2", 4000, ACK | FIN, 1027, 5008, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_CLOSED);
+	assert_int_equal(tcp_in(&lab, 4000, ACK, 5008, 1028, ""), NAT_TRANSLATE);
+	assert_int_equal(tcp_state(&lab), NAT_TCP_CLOSED);
+	lab_wait(&lab, 239);
+	assert_int_equal(lab_sessions(&lab), 1);
+	lab_wait(&lab, 1);
+	assert_int_equal(lab_sessions(&lab), 0);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_tcp_established_expires_after_its_idle_time_T2(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	handshake(&lab, "10.0.0.2", 4000);
+	lab_wait(&lab, 7439);
+	assert_int_equal(lab_sessions(&lab), 1);
+	lab_wait(&lab, 1);
+	assert_int_equal(lab_sessions(&lab), 0);
+	assert_int_equal(lab_stats(&lab).sessions_expired, 1);
+	lab_free(&lab);
+}
+
+static void test_tcp_simultaneous_open_T1(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	assert_int_equal(tcp_out(&lab, "10.0.0.2", 4000, SYN, 1000, 0, ""), NAT_TRANSLATE);
+	assert_int_equal(tcp_in(&lab, 4000, SYN, 5000, 0, ""), NAT_TRANSLATE);
+	assert_int_equal(tcp_state(&lab), NAT_TCP_SYN_RECEIVED);
+	assert_int_equal(tcp_out(&lab, "10.0.0.2", 4000, SYN | ACK, 1000, 5001, ""), NAT_TRANSLATE);
+	assert_int_equal(tcp_in(&lab, 4000, SYN | ACK, 5000, 1001, ""), NAT_TRANSLATE);
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	lab_free(&lab);
+}
+
+static void test_tcp_needs_a_syn_unless_loose_T7(void **state)
+{
+	static const unsigned refused[] = {ACK, SYN | ACK, FIN | ACK, RST, RST | ACK, PSH | ACK, 0, SYN | FIN};
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		assert_int_equal(tcp_out(&lab, "10.0.0.2", 4000, refused[i], 1, 1, ""), NAT_DROP);
+		assert_reason(&lab, nat_no_session);
+	}
+	assert_int_equal(lab_sessions(&lab), 0);
+	assert_int_equal(lab_stats(&lab).mappings, 0);
+	lab.conf.tcp_loose = true;
+	lab_load(&lab);
+	assert_int_equal(tcp_out(&lab, "10.0.0.2", 4000, RST, 1, 1, ""), NAT_DROP);
+	assert_int_equal(tcp_out(&lab, "10.0.0.2", 4000, ACK, 700, 900, "data"), NAT_TRANSLATE);
+	assert_int_equal(only_session(&lab).timeout_s, 240);
+	assert_int_equal(tcp_in(&lab, 4000, ACK, 900, 704, "data"), NAT_TRANSLATE);
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_tcp_reset_closes_only_when_it_fits_T4_C35(void **state)
+{
+	struct lab lab;
+	uint64_t seed = 4;
+
+	(void)state;
+	base(&lab);
+	handshake(&lab, "10.0.0.2", 4000);
+	tcp_in(&lab, 4000, ACK | PSH, 5001, 1001, "0123456789");
+	/* blind resets, from both sides */
+	for (unsigned i = 0; i < 10000; i++) {
+		uint32_t seq = lab_rand(&seed);
+
+		if (seq - 5001 > 10)
+			tcp_in(&lab, 4000, RST, seq, 0, "");
+		if (seq != 1001)
+			tcp_out(&lab, "10.0.0.2", 4000, RST, seq, 0, "");
+	}
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	assert_int_equal(only_session(&lab).timeout_s, 7440);
+	/* forged data doesn't prepare a forged reset */
+	tcp_in(&lab, 4000, ACK, 5011 + 0x10000000, 1001, "evil");
+	tcp_in(&lab, 4000, RST, 5011 + 0x10000004, 0, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	/* the real one */
+	assert_int_equal(tcp_in(&lab, 4000, RST, 5011, 0, ""), NAT_TRANSLATE);
+	assert_int_equal(tcp_state(&lab), NAT_TCP_RESET);
+	assert_int_equal(only_session(&lab).timeout_s, 240);
+	lab_wait(&lab, 239);
+	assert_int_equal(lab_sessions(&lab), 1);
+	lab_wait(&lab, 1);
+	assert_int_equal(lab_sessions(&lab), 0);
+	lab_free(&lab);
+}
+
+static void test_tcp_goes_on_after_a_reset_that_was_not_heard_T4(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	handshake(&lab, "10.0.0.2", 4000);
+	tcp_in(&lab, 4000, RST, 5001, 0, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_RESET);
+	tcp_out(&lab, "10.0.0.2", 4000, ACK, 1001, 5001, "still here");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_RESET);
+	tcp_in(&lab, 4000, ACK, 5001, 1011, "me too");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	lab_wait(&lab, 1000);
+	assert_int_equal(lab_sessions(&lab), 1);
+	lab_free(&lab);
+}
+
+static void test_tcp_reset_of_one_connection_leaves_its_neighbour_C35(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	handshake(&lab, "10.0.0.2", 4000);
+	handshake(&lab, "10.0.0.2", 4001);
+	tcp_in(&lab, 4000, RST, 0x7fffffff, 0, "");
+	tcp_in(&lab, 4001, RST | ACK, 5001, 1001, "");
+	lab_wait(&lab, 241);
+	assert_int_equal(lab_sessions(&lab), 1);
+	assert_int_equal(tcp_in(&lab, 4000, ACK, 5001, 1001, "data"), NAT_TRANSLATE);
+	lab_free(&lab);
+}
+
+static void test_tcp_refused_connection_is_reset_by_its_ack_T4(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	tcp_out(&lab, "10.0.0.2", 4000, SYN, 1000, 0, "");
+	tcp_in(&lab, 4000, RST | ACK, 0, 77, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_SYN_SENT);
+	tcp_in(&lab, 4000, RST | ACK, 0, 1001, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_RESET);
+	/* the client tries again from the same port */
+	tcp_out(&lab, "10.0.0.2", 4000, SYN, 90000, 0, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_SYN_SENT);
+	tcp_in(&lab, 4000, SYN | ACK, 6000, 90001, "");
+	tcp_out(&lab, "10.0.0.2", 4000, ACK, 90001, 6001, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	lab_free(&lab);
+}
+
+static void test_tcp_blind_fin_does_not_close(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	handshake(&lab, "10.0.0.2", 4000);
+	tcp_in(&lab, 4000, FIN | ACK, 0x50000000, 1001, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	lab_free(&lab);
+}
+
+static void test_tcp_sequence_numbers_wrap(void **state)
+{
+	struct lab lab;
+	uint32_t seq = 0xfffffff0, peer = 0xffffffff;
+
+	(void)state;
+	base(&lab);
+	tcp_out(&lab, "10.0.0.2", 4000, SYN, seq, 0, "");
+	tcp_in(&lab, 4000, SYN | ACK, peer, seq + 1, "");
+	tcp_out(&lab, "10.0.0.2", 4000, ACK, seq + 1, peer + 1, "0123456789012345678901234567");
+	tcp_in(&lab, 4000, ACK, peer + 1, seq + 29, "ok");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	tcp_out(&lab, "10.0.0.2", 4000, RST, seq + 29, 0, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_RESET);
+	lab_free(&lab);
+}
+
+/* ---- timers ---- */
+
+static void test_udp_lives_300_s_from_the_last_outbound_packet_C38_M6_M7(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	/* an answer after 110 s */
+	udp_out(&lab, "10.0.0.2", 5000, R1, 53);
+	lab_wait(&lab, 110);
+	assert_int_equal(udp_in(&lab, R1, 53, 5000), NAT_TRANSLATE);
+	/* only outbound, every 100 s for 10 min */
+	for (unsigned i = 0; i < 6; i++) {
+		lab_wait(&lab, 100);
+		assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R1, 53), NAT_TRANSLATE);
+		assert_int_equal(lab_stats(&lab).sessions_created, 1);
+	}
+	/* only inbound: does not prolong */
+	for (unsigned i = 0; i < 2; i++) {
+		lab_wait(&lab, 100);
+		assert_int_equal(udp_in(&lab, R1, 53, 5000), NAT_TRANSLATE);
+	}
+	lab_wait(&lab, 99);
+	assert_int_equal(udp_in(&lab, R1, 53, 5000), NAT_TRANSLATE);
+	lab_wait(&lab, 1);
+	assert_int_equal(udp_in(&lab, R1, 53, 5000), NAT_DROP);
+	assert_int_equal(lab_sessions(&lab), 0);
+	/* unless configured */
+	lab.conf.inbound_refresh = true;
+	lab_load(&lab);
+	udp_out(&lab, "10.0.0.2", 5000, R1, 53);
+	for (unsigned i = 0; i < 10; i++) {
+		lab_wait(&lab, 299);
+		assert_int_equal(udp_in(&lab, R1, 53, 5000), NAT_TRANSLATE);
+	}
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_icmp_query_lives_60_s_I1(void **state)
+{
+	struct lab lab;
+	struct packet p;
+
+	(void)state;
+	base(&lab);
+	p = packet_icmp("10.0.0.2", R1, 8, 77, 1, "x");
+	assert_translates(&lab, INSIDE, p);
+	free(p.b);
+	lab_wait(&lab, 59);
+	p = packet_icmp(R1, EXT, 0, 77, 1, "x");
+	assert_translates(&lab, OUTSIDE, p);
+	free(p.b);
+	lab_wait(&lab, 1);
+	assert_int_equal(lab_sessions(&lab), 0);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_inbound_sessions_do_not_keep_a_mapping_M7(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	lab.conf.filtering = NAT_ENDPOINT_INDEPENDENT;
+	lab_load(&lab);
+	udp_out(&lab, "10.0.0.2", 5000, R1, 53);
+	for (unsigned i = 0; i < 3; i++) {
+		/* a stranger sends all the time */
+		for (unsigned s = 0; s < 99; s++) {
+			assert_int_equal(udp_in(&lab, R2, 1000 + i * 100 + s, 5000), NAT_TRANSLATE);
+			lab_wait(&lab, 1);
+		}
+	}
+	assert_int_equal(lab_stats(&lab).sessions, 1 + 297);
+	lab_wait(&lab, 4);
+	assert_int_equal(lab_sessions(&lab), 0);
+	assert_int_equal(udp_in(&lab, R2, 1000, 5000), NAT_DROP);
+	assert_reason(&lab, nat_no_mapping);
+	lab_drain(&lab);
+
+	/* an answer makes it a session like others */
+	udp_out(&lab, "10.0.0.2", 5000, R1, 53);
+	assert_int_equal(udp_in(&lab, R2, 999, 5000), NAT_TRANSLATE);
+	lab_wait(&lab, 200);
+	assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R2, 999), NAT_TRANSLATE);
+	assert_int_equal(lab_sessions(&lab), 2);
+	lab_wait(&lab, 200);
+	assert_int_equal(lab_sessions(&lab), 1);
+	assert_int_equal(udp_in(&lab, R2, 999, 5000), NAT_TRANSLATE);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_port_is_held_for_its_host_for_120_s_T5(void **state)
+{
+	struct lab lab;
+	struct packet p;
+
+	(void)state;
+	base(&lab);
+	lab.pools[0].port_lo = lab.pools[0].port_hi = 50000;
+	lab_load(&lab);
+	assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R1, 53), NAT_TRANSLATE);
+	lab_wait(&lab, 300);
+	assert_int_equal(lab_sessions(&lab), 0);
+	assert_int_equal(lab_stats(&lab).mappings, 1);
+	/* not for another endpoint, nor for packets from outside */
+	assert_int_equal(udp_out(&lab, "10.0.0.3", 5000, R1, 53), NAT_DROP);
+	assert_reason(&lab, nat_pool_exhausted);
+	assert_int_equal(udp_in(&lab, R1, 53, 50000), NAT_DROP);
+	assert_reason(&lab, nat_no_mapping);
+	/* but for its own, with the same port */
+	lab_wait(&lab, 100);
+	p = packet_udp("10.0.0.2", 5000, R2, 53, "x");
+	assert_translates(&lab, INSIDE, p);
+	assert_from(p, EXT, 50000);
+	free(p.b);
+	lab_wait(&lab, 300 + 119);
+	assert_int_equal(udp_out(&lab, "10.0.0.3", 5000, R1, 53), NAT_DROP);
+	lab_wait(&lab, 1);
+	assert_int_equal(udp_out(&lab, "10.0.0.3", 5000, R1, 53), NAT_TRANSLATE);
+	/* clearing frees at once */
+	{
+		struct nat_filter all = {0};
+		uint32_t cursor = 0;
+
+		assert_int_equal(nat_session_clear(lab.nat, &all, &cursor, 1000), 1);
+		assert_int_equal(cursor, NAT_NONE);
+	}
+	assert_int_equal(udp_out(&lab, "10.0.0.4", 5000, R1, 53), NAT_TRANSLATE);
+	/* no hold configured */
+	lab.conf.timeout_s[NAT_TIMEOUT_port_hold] = 0;
+	lab_load(&lab);
+	lab_wait(&lab, 300);
+	assert_int_equal(udp_out(&lab, "10.0.0.5", 5000, R1, 53), NAT_TRANSLATE);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_tick_works_in_slices(void **state)
+{
+	struct lab lab;
+	unsigned left, ticks = 0;
+
+	(void)state;
+	base(&lab);
+	for (unsigned i = 0; i < 3000; i++)
+		assert_int_equal(udp_out(&lab, "10.0.0.2", 2000 + i, R1, 53), NAT_TRANSLATE);
+	lab.now += 300000;
+	for (left = 3000; left > 0; left = lab_sessions(&lab), ticks++) {
+		nat_worker_tick(lab.nat, lab.now, 10);
+		assert_true(left - lab_sessions(&lab) <= 10);
+		assert_true(ticks < 1000);
+	}
+	assert_true(ticks >= 300);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_shorter_timeout_applies_to_sessions_that_exist(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	handshake(&lab, "10.0.0.2", 4000);
+	udp_out(&lab, "10.0.0.2", 5000, R1, 53);
+	lab_wait(&lab, 50);
+	lab.conf.timeout_s[NAT_TIMEOUT_tcp_established] = 100;
+	lab.conf.timeout_s[NAT_TIMEOUT_udp] = 60;
+	lab_load(&lab);
+	lab_wait(&lab, 9);
+	assert_int_equal(lab_sessions(&lab), 2);
+	lab_wait(&lab, 1);
+	assert_int_equal(lab_sessions(&lab), 1);
+	lab_wait(&lab, 40);
+	assert_int_equal(lab_sessions(&lab), 0);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+/* ---- exhaustion ---- */
+
+static void test_exhausted_pool_refuses_new_and_keeps_old_C33_C4(void **state)
+{
+	struct lab lab;
+	struct nat_filter f = {.source = {ip4("10.0.0.2"), 32}};
+	uint32_t cursor = 0;
+
+	(void)state;
+	base(&lab);
+	lab.pools[0].port_lo = 50000;
+	lab.pools[0].port_hi = 50001;
+	lab_load(&lab);
+	assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R1, 53), NAT_TRANSLATE);
+	assert_int_equal(udp_out(&lab, "10.0.0.3", 5000, R1, 53), NAT_TRANSLATE);
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(udp_out(&lab, "10.0.0.4", 5000 + i, R1, 53), NAT_DROP);
+		assert_reason(&lab, nat_pool_exhausted);
+	}
+	assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R1, 53), NAT_TRANSLATE);
+	assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R2, 53), NAT_TRANSLATE);
+	assert_int_equal(lab_sessions(&lab), 3);
+	assert_int_equal(lab_stats(&lab).mappings, 2);
+	assert_int_equal(udp_in(&lab, R1, 53, 50000), NAT_TRANSLATE);
+	assert_int_equal(udp_in(&lab, R1, 53, 50001), NAT_TRANSLATE);
+	assert_int_equal(nat_session_clear(lab.nat, &f, &cursor, 1000), 2);
+	assert_int_equal(udp_out(&lab, "10.0.0.4", 5000, R1, 53), NAT_TRANSLATE);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_full_tables_refuse_and_leak_nothing_C4(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		struct lab lab;
+		struct nat_limits limits = {.max_sessions = k == 1 ? 300 : 100,
+					    .max_mappings = k == 1 ? 100 : 0, .max_external = 2, .seed = 5};
+
+		lab_init_sized(&lab, limits);
+		lab_base(&lab);
+		lab_load(&lab);
+		for (unsigned round = 0; round < 5; round++) {
+			unsigned made = 0, refused = 0;
+
+			for (unsigned i = 0; i < 400; i++) {
+				/* k == 2: one mapping, many sessions */
+				enum nat_verdict v = udp_out(&lab, "10.0.0.2", k == 2 ? 5000 : 1024 + i,
+							     R1, 1 + i);
+
+				made += v == NAT_TRANSLATE;
+				refused += v == NAT_DROP;
+				if (v == NAT_DROP)
+					assert_string_equal(nat_reason_name(lab.last.reason),
+							    k == 1 ? "nat_mappings_full" :
+								     "nat_sessions_full");
+			}
+			assert_int_equal(made, 100);
+			assert_int_equal(refused, 300);
+			/* existing ones carry on */
+			assert_int_equal(udp_in(&lab, R1, 1, k == 2 ? 5000 : 1024), NAT_TRANSLATE);
+			lab_drain(&lab);
+		}
+		lab_free(&lab);
+	}
+}
+
+static void test_external_addresses_run_out_without_harm_C4(void **state)
+{
+	struct lab lab;
+	char src[32];
+
+	(void)state;
+	lab_init_sized(&lab, (struct nat_limits){.max_sessions = 1000, .max_external = 2, .seed = 1});
+	lab_pool(&lab, "203.0.113.16", "203.0.113.31", 4000, 4009);
+	lab_rule(&lab, NAT_RULE_SNAT, 1)->source = net4("10.0.0.0/8");
+	lab_load(&lab);
+	/* two of sixteen addresses can be in use: hosts share those */
+	for (unsigned i = 0; i < 30; i++) {
+		snprintf(src, sizeof(src), "10.0.0.%u", 10 + i);
+		assert_int_equal(udp_out(&lab, src, 5000, R1, 53), i < 20 ? NAT_TRANSLATE : NAT_DROP);
+	}
+	assert_int_equal(lab_stats(&lab).external_addresses, 2);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_refused_packets_leave_no_trace(void **state)
+{
+	struct lab lab;
+	struct nat_stats s;
+
+	(void)state;
+	lab_init_sized(&lab, (struct nat_limits){.max_sessions = 10, .max_external = 4, .seed = 1});
+	lab_base(&lab);
+	lab_load(&lab);
+	/* no session for the mapping, many times */
+	for (unsigned i = 0; i < 10; i++)
+		udp_out(&lab, "10.0.0.2", 5000, R1, 1 + i);
+	for (unsigned i = 0; i < 1000; i++) {
+		assert_int_equal(udp_out(&lab, "10.0.0.3", 1024 + i, R1, 53), NAT_DROP);
+		assert_int_equal(udp_in(&lab, R2, i, 1024 + i), NAT_DROP);
+	}
+	s = lab_stats(&lab);
+	assert_int_equal(s.sessions, 10);
+	assert_int_equal(s.mappings, 1);
+	assert_int_equal(s.sessions_created, 10);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+/* ---- listing and clearing ---- */
+
+static unsigned count(struct lab *lab, struct nat_filter f)
+{
+	struct nat_session_info info[7];
+	uint32_t cursor = 0;
+	unsigned n = 0;
+
+	while (cursor != NAT_NONE)
+		n += nat_session_list(lab->nat, &f, lab->now, &cursor, 13, info, 7);
+	return n;
+}
+
+static void test_sessions_are_listed_and_cleared_by_filter(void **state)
+{
+	struct lab lab;
+	struct packet p;
+	struct nat_session_info info;
+	struct nat_filter f;
+	uint32_t cursor = 0;
+	unsigned cleared = 0;
+
+	(void)state;
+	base(&lab);
+	for (unsigned i = 0; i < 40; i++)
+		udp_out(&lab, i % 2 ? "10.0.0.2" : "10.0.0.3", 2000 + i, i % 4 < 2 ? R1 : R2, 100 + i % 5);
+	p = packet_tcp(R2, 4000, EXT, 8080, SYN, 1, 0, "");
+	assert_translates(&lab, OUTSIDE, p);
+	free(p.b);
+	lab_wait(&lab, 7);
+
+	assert_int_equal(count(&lab, (struct nat_filter){0}), 41);
+	assert_int_equal(count(&lab, (struct nat_filter){.source = net4("10.0.0.2")}), 20);
+	assert_int_equal(count(&lab, (struct nat_filter){.source = net4("10.0.0.0/24")}), 41);
+	assert_int_equal(count(&lab, (struct nat_filter){.source = net4("10.0.0.80")}), 1);
+	assert_int_equal(count(&lab, (struct nat_filter){.destination = net4(R1)}), 20);
+	assert_int_equal(count(&lab, (struct nat_filter){.protocol = IPPROTO_TCP}), 1);
+	assert_int_equal(count(&lab, (struct nat_filter){.port = 2007}), 1);
+	assert_int_equal(count(&lab, (struct nat_filter){.port = 103}), 8);
+	assert_int_equal(count(&lab, (struct nat_filter){.port = 8080}), 1);
+	assert_int_equal(count(&lab, (struct nat_filter){.rule_id = 1}), 40);
+	assert_int_equal(count(&lab, (struct nat_filter){.rule_id = 2}), 1);
+	assert_int_equal(count(&lab, (struct nat_filter){.rule_id = 3}), 0);
+	assert_int_equal(count(&lab, (struct nat_filter){.source = net4("10.0.0.2"), .port = 103}), 4);
+
+	f = (struct nat_filter){.rule_id = 2};
+	assert_int_equal(nat_session_list(lab.nat, &f, lab.now, &cursor, 1000, &info, 1), 1);
+	assert_int_equal(info.orig.src_be, ip4(R2));
+	assert_int_equal(info.orig.dst_be, ip4(EXT));
+	assert_int_equal(info.orig.dport_be, htons(8080));
+	assert_int_equal(info.reply.src_be, ip4("10.0.0.80"));
+	assert_int_equal(info.reply.sport_be, htons(80));
+	assert_int_equal(info.reply.dst_be, ip4(R2));
+	assert_int_equal(info.rule_id, 2);
+	assert_int_equal(info.tcp_state, NAT_TCP_SYN_SENT);
+	assert_int_equal(info.age_ms, 7000);
+	assert_int_equal(info.idle_ms, 7000);
+	assert_int_equal(info.timeout_s, 240);
+
+	f = (struct nat_filter){.source = net4("10.0.0.2"), .destination = net4(R1)};
+	for (cursor = 0; cursor != NAT_NONE;)
+		cleared += nat_session_clear(lab.nat, &f, &cursor, 3);
+	assert_int_equal(cleared, 10);
+	assert_int_equal(lab_sessions(&lab), 31);
+	assert_int_equal(lab_stats(&lab).sessions_cleared, 10);
+	assert_int_equal(udp_in(&lab, R1, 101, 2001), NAT_DROP);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+/* ---- configuration under load ---- */
+
+static void test_reload_keeps_sessions_of_unchanged_rules(void **state)
+{
+	struct lab lab;
+	struct packet p;
+
+	(void)state;
+	base(&lab);
+	handshake(&lab, "10.0.0.2", 4000);
+	p = packet_tcp(R2, 4000, EXT, 8080, SYN, 1, 0, "");
+	assert_translates(&lab, OUTSIDE, p);
+	free(p.b);
+	/* names, order, other rules and other settings may change */
+	{
+		struct nat_rule t = lab.rules[0];
+
+		lab.rules[0] = lab.rules[1];
+		lab.rules[1] = t;
+	}
+	lab_static(&lab);
+	snprintf(lab.rules[0].name, sizeof(lab.rules[0].name), "renamed");
+	lab.conf.filtering = NAT_ENDPOINT_INDEPENDENT;
+	lab_load(&lab);
+	assert_true(nat_worker_swept(lab.nat));
+	assert_int_equal(lab_sessions(&lab), 2);
+	assert_int_equal(tcp_in(&lab, 4000, ACK, 5001, 1001, "data"), NAT_TRANSLATE);
+	/* the same mapping still */
+	p = packet_tcp("10.0.0.2", 4000, R2, 443, SYN, 1, 0, "");
+	assert_translates(&lab, INSIDE, p);
+	assert_from(p, EXT, 4000);
+	free(p.b);
+	assert_int_equal(lab_stats(&lab).mappings, 1);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_sessions_of_changed_rules_match_no_longer_and_go(void **state)
+{
+	struct lab lab;
+	struct packet p;
+
+	(void)state;
+	base(&lab);
+	for (unsigned i = 0; i < 500; i++)
+		assert_int_equal(udp_out(&lab, "10.0.0.2", 2000 + i, R1, 53), NAT_TRANSLATE);
+	p = packet_tcp(R2, 4000, EXT, 8080, SYN, 1, 0, "");
+	assert_translates(&lab, OUTSIDE, p);
+	free(p.b);
+	/* the pool moves: before any sweep, neither direction is translated the old way */
+	lab.ranges[0] = (struct nat_range){ip4("203.0.113.11"), ip4("203.0.113.11")};
+	lab_load(&lab);
+	assert_false(nat_worker_swept(lab.nat));
+	assert_int_equal(udp_in(&lab, R1, 53, 2000), NAT_DROP);
+	assert_reason(&lab, nat_no_mapping);
+	p = packet_udp("10.0.0.2", 2000, R1, 53, "x");
+	assert_translates(&lab, INSIDE, p);
+	assert_from(p, "203.0.113.11", 2000);
+	free(p.b);
+	/* the forwarded port's session lives */
+	p = packet_tcp("10.0.0.80", 80, R2, 4000, SYN | ACK, 7, 2, "");
+	assert_translates(&lab, INSIDE, p);
+	assert_from(p, EXT, 8080);
+	free(p.b);
+	for (unsigned i = 0; !nat_worker_swept(lab.nat); i++) {
+		assert_true(i < 1000);
+		nat_worker_tick(lab.nat, lab.now, 10);
+	}
+	assert_int_equal(lab_sessions(&lab), 2);
+	assert_int_equal(lab_stats(&lab).mappings, 1);
+	assert_int_equal(lab_stats(&lab).external_addresses, 1);
+	/* all rules go */
+	lab.conf.n_rules = 0;
+	lab_load(&lab);
+	p = packet_udp("10.0.0.2", 2000, R1, 53, "x");
+	assert_int_equal(lab_send(&lab, INSIDE, p), NAT_PASS);
+	free(p.b);
+	lab_wait(&lab, 2);
+	assert_int_equal(lab_sessions(&lab), 0);
+	assert_true(nat_worker_swept(lab.nat));
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_random_reloads_under_traffic_leak_nothing(void **state)
+{
+	struct lab lab;
+	uint64_t seed = 31;
+
+	(void)state;
+	base(&lab);
+	lab_static(&lab);
+	for (unsigned i = 0; i < 30000; i++) {
+		char src[32], dst[32];
+		struct packet p;
+		unsigned what = lab_rand(&seed) % 100;
+
+		if (what == 0) {
+			lab.ranges[0].first_be = htonl(0xcb00710a + lab_rand(&seed) % 3);
+			lab.ranges[0].last_be = htonl(0xcb00710a + 3 + lab_rand(&seed) % 3);
+			lab.pools[0].port_lo = lab_rand(&seed) % 2 ? 0 : 3000;
+			lab.pools[0].port_hi = lab.pools[0].port_lo ? 3100 : 0;
+			lab.rules[1].to_port = (uint16_t)(80 + lab_rand(&seed) % 2);
+			lab.conf.n_rules = 1 + lab_rand(&seed) % 3;
+			lab.conf.mapping = lab_rand(&seed) % 3;
+			lab.conf.filtering = lab_rand(&seed) % 3;
+			lab.conf.tcp_loose = lab_rand(&seed) % 2;
+			lab.reserved[0] = (struct nat_reserved){lab.ranges[0].first_be, IPPROTO_UDP,
+								(uint16_t)(2000 + lab_rand(&seed) % 100)};
+			lab.conf.n_reserved = lab_rand(&seed) % 2;
+			lab_load(&lab);
+		} else if (what == 1) {
+			struct nat_filter f = {.port = (uint16_t)(2000 + lab_rand(&seed) % 30)};
+			uint32_t cursor = 0;
+
+			nat_session_clear(lab.nat, &f, &cursor, 10000);
+		} else if (what < 10) {
+			lab.now += lab_rand(&seed) % 20000;
+			nat_worker_tick(lab.nat, lab.now, lab_rand(&seed) % 40);
+		}
+		snprintf(src, sizeof(src), "10.0.0.%u", 40 + lab_rand(&seed) % 20);
+		snprintf(dst, sizeof(dst), "203.0.113.%u", 10 + lab_rand(&seed) % 7);
+		if (lab_rand(&seed) % 3 == 0)
+			snprintf(dst, sizeof(dst), "203.0.113.50");
+		switch (lab_rand(&seed) % 5) {
+		case 0:
+			p = packet_udp(src, 2000 + lab_rand(&seed) % 30, R1, 53 + lab_rand(&seed) % 3, "x");
+			lab_send(&lab, INSIDE, p);
+			break;
+		case 1:
+			p = packet_udp(R1, 53 + lab_rand(&seed) % 3, dst, 2000 + lab_rand(&seed) % 30, "x");
+			lab_send(&lab, OUTSIDE, p);
+			break;
+		case 2:
+			p = packet_udp(src, 2000 + lab_rand(&seed) % 30, dst, 2000 + lab_rand(&seed) % 30, "x");
+			lab_send(&lab, INSIDE, p);
+			break;
+		case 3:
+			p = packet_tcp(R1, 900, dst, 8080, lab_rand(&seed) & 0x1f, lab_rand(&seed), 0, "x");
+			lab_send(&lab, OUTSIDE, p);
+			break;
+		default:
+			p = packet_icmp(src, R1, 8, lab_rand(&seed) % 50, 1, "x");
+			lab_send(&lab, INSIDE, p);
+		}
+		if (lab.last.verdict == NAT_TRANSLATE)
+			assert_sums(p);
+		free(p.b);
+	}
+	assert_true(lab_stats(&lab).sessions_created > 3000);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_memory_per_session_is_at_most_192_bytes(void **state)
+{
+	struct nat_limits limits = {.max_sessions = 1000000, .seed = 1};
+	struct lab lab;
+	size_t memory;
+
+	(void)state;
+	lab_init_sized(&lab, limits);
+	memory = nat_worker_memory(lab.nat);
+	print_message("%.1f bytes for each of 1,000,000 sessions, all tables included\n",
+		      (double)memory / 1000000);
+	assert_true(memory <= 192000000);
+	assert_int_equal(lab_stats(&lab).memory_bytes, memory);
+	assert_int_equal(lab_stats(&lab).max_sessions, 1000000);
+	lab_free(&lab);
+}
+
+static size_t taken;
+
+static void *counting_alloc(void *ctx, size_t size)
+{
+	(void)ctx;
+	/* the fifth request fails */
+	if (++taken == 5)
+		return NULL;
+	return aligned_alloc(64, (size + 63) & ~(size_t)63);
+}
+
+static void counting_free(void *ctx, void *p)
+{
+	(void)ctx;
+	taken--;
+	free(p);
+}
+
+static void test_create_gives_all_back_when_memory_runs_out(void **state)
+{
+	struct nat_ops ops = {.egress = lab_egress, .alloc = counting_alloc, .free = counting_free};
+	struct nat_limits limits = {.max_sessions = 10, .seed = 1};
+
+	(void)state;
+	taken = 0;
+	assert_null(nat_worker_create(&limits, &ops));
+	assert_int_equal(taken, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tcp_life_from_syn_to_close_T2),
+		cmocka_unit_test(test_tcp_established_expires_after_its_idle_time_T2),
+		cmocka_unit_test(test_tcp_simultaneous_open_T1),
+		cmocka_unit_test(test_tcp_needs_a_syn_unless_loose_T7),
+		cmocka_unit_test(test_tcp_reset_closes_only_when_it_fits_T4_C35),
+		cmocka_unit_test(test_tcp_goes_on_after_a_reset_that_was_not_heard_T4),
+		cmocka_unit_test(test_tcp_reset_of_one_connection_leaves_its_neighbour_C35),
+		cmocka_unit_test(test_tcp_refused_connection_is_reset_by_its_ack_T4),
+		cmocka_unit_test(test_tcp_blind_fin_does_not_close),
+		cmocka_unit_test(test_tcp_sequence_numbers_wrap),
+		cmocka_unit_test(test_udp_lives_300_s_from_the_last_outbound_packet_C38_M6_M7),
+		cmocka_unit_test(test_icmp_query_lives_60_s_I1),
+		cmocka_unit_test(test_inbound_sessions_do_not_keep_a_mapping_M7),
+		cmocka_unit_test(test_port_is_held_for_its_host_for_120_s_T5),
+		cmocka_unit_test(test_tick_works_in_slices),
+		cmocka_unit_test(test_shorter_timeout_applies_to_sessions_that_exist),
+		cmocka_unit_test(test_exhausted_pool_refuses_new_and_keeps_old_C33_C4),
+		cmocka_unit_test(test_full_tables_refuse_and_leak_nothing_C4),
+		cmocka_unit_test(test_external_addresses_run_out_without_harm_C4),
+		cmocka_unit_test(test_refused_packets_leave_no_trace),
+		cmocka_unit_test(test_sessions_are_listed_and_cleared_by_filter),
+		cmocka_unit_test(test_reload_keeps_sessions_of_unchanged_rules),
+		cmocka_unit_test(test_sessions_of_changed_rules_match_no_longer_and_go),
+		cmocka_unit_test(test_random_reloads_under_traffic_leak_nothing),
+		cmocka_unit_test(test_memory_per_session_is_at_most_192_bytes),
+		cmocka_unit_test(test_create_gives_all_back_when_memory_runs_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
