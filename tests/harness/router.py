@@ -66,8 +66,9 @@ class Router:
                 except TimeoutError:
                     pass
                 if not self.process.running():
+                    process, self.process = self.process, None
                     raise AssertionError(f"the daemon ended at start with status "
-                                         f"{self.process.wait(1)}:\n{self.process.tail()}")
+                                         f"{process.wait(1)}:\n{process.tail()}")
         raise AssertionError(f"the daemon is not ready after {timeout} s:\n{self.process.tail()}")
 
     def ctl_raw(self, *args, input=None, timeout=30):
@@ -86,6 +87,11 @@ class Router:
     def json(self, *args, **kwargs):
         return json.loads(self.ctl("-j", *args, **kwargs))
 
+    def items(self, *args, **kwargs):
+        """The rows of a listing."""
+        got = self.json(*args, **kwargs)
+        return got if isinstance(got, list) else next(v for v in got.values() if isinstance(v, list))
+
     def refused(self, *args, status=1):
         """A command that must be refused with this exit status; what was said."""
         words = [w for arg in args for w in arg.split()]
@@ -96,12 +102,15 @@ class Router:
         return done.stderr + done.stdout
 
     def sessions(self, *filters):
-        return self.json("nat session show", *filters)["sessions"]
+        return self.items("nat session show", *filters)
 
     def drops(self):
-        """The drop counters that are not zero, by name."""
-        return {d["reason"]: d["packets"] for d in self.json("stats show drops")["drops"]
-                if d["packets"]}
+        """The drop counters that are not zero, by name, over all interfaces."""
+        total = {}
+        for drop in self.json("stats show drops")["drops"]:
+            if drop["packets"]:
+                total[drop["reason"]] = total.get(drop["reason"], 0) + drop["packets"]
+        return total
 
     def reset(self):
         self.ctl("nat session clear all")

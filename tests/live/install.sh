@@ -20,6 +20,10 @@ status=0
 said=$("$daemon" --nonsense 2>&1) || status=$?
 echo "turnpike: status $status: $said"
 [[ $status -ne 0 && -n $said ]]
-# nothing outside the prefix but what belongs below /etc or into systemd's folder
-find "$to" -type f ! -path "$to/opt/turnpike/*" ! -path "$to/etc/*" ! -path "$to/log" ! -path '*/systemd/*' ! -path '*/bash-completion/*' |
-	{ ! grep .; }
+# nothing outside the prefix but what belongs below /etc, or into the folders of systemd and bash-completion
+stray=$(find "$to" -type f ! -path "$to/opt/turnpike/*" ! -path "$to/etc/*" ! -path "$to/log" \
+	! -path '*/systemd/*' ! -path '*/bash-completion/*')
+[[ -z $stray ]] || {
+	echo "outside the prefix: $stray"
+	exit 1
+}

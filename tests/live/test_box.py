@@ -267,5 +267,5 @@ class OwnKernel(Live):
         self.net.out.run("ping", "-n", "-c", "1", "-W", "1", "203.0.113.10", check=False)
         time.sleep(0.1)
         table = self.net.out.ip("neigh", "show", "203.0.113.10").stdout
-        mac = next(i["mac"] for i in self.router.json("interface show")["interfaces"] if i["name"] == "wan")
+        mac = next(i["mac"] for i in self.router.items("interface show") if i["name"] == "wan")
         self.assertIn(mac, table)

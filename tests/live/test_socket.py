@@ -123,7 +123,7 @@ class BadClients(Live):
         def ask():
             for _ in range(10):
                 try:
-                    names = {i["name"] for i in self.router.json("interface show")["interfaces"]}
+                    names = {i["name"] for i in self.router.items("interface show")}
                     if names != {"lan", "wan"}:
                         errors.append(names)
                 except (AssertionError, ValueError) as problem:

@@ -278,7 +278,7 @@ class Xdp(Traffic, Live):
 
     def test_00_ports(self):
         """the ports run our own XDP program"""
-        ports = {i["name"]: i for i in self.router.json("interface show")["interfaces"]}
+        ports = {i["name"]: i for i in self.router.items("interface show")}
         self.assertTrue(ports["lan"]["xdp"] and ports["wan"]["xdp"], ports)
         self.assertIn("af_xdp", ports["lan"]["driver"])
 

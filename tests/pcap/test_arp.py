@@ -49,7 +49,7 @@ class Resolving(Bench):
                      / ARP(op=2, hwsrc=mac, psrc=request[ARP].pdst, hwdst=request[ARP].hwsrc, pdst=request[ARP].psrc))
 
     def learned(self, address):
-        return {n["address"]: n for n in self.router.json("neighbour show")["neighbours"]}.get(address)
+        return {n["address"]: n for n in self.router.items("neighbour show")}.get(address)
 
     def test_request(self):
         """the request is a broadcast from the router's own address, in a whole frame"""
@@ -123,7 +123,7 @@ class Resolving(Bench):
         self.wan.send(self.answer(self.requests(self.wan)[0], OUTSIDE_MAC))
         collect(self.ports, 1, 2)
         self.router.ctl("neighbour flush interface wan")
-        self.assertIsNone(self.learned("203.0.113.254"))
+        self.assertIn((self.learned("203.0.113.254") or {}).get("state"), (None, "incomplete"))
         self.lan.send(inside(udp()))
         self.requests(self.wan)
 

@@ -7,8 +7,8 @@ import struct
 from bench import (BASE, BASE_STATIC, DNAT, LAN_MAC, ROUTED, SNAT,
                    WAN_MAC, Bench)
 from harness import frames
-from harness.frames import (compare_exact, compare_icmp_error, compare_subset, describe, ip_datagram, listing,
-                            read_pcap, reassemble)
+from harness.frames import (collect, compare_exact, compare_icmp_error, compare_subset, describe, ip_datagram,
+                            listing, read_pcap, reassemble)
 
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
@@ -224,6 +224,7 @@ class BaseStatic(Cases):
             for line in ("nat rule add static server external 203.0.113.50 internal 10.0.0.50",
                          DNAT[0], SNAT[0]):
                 self.router.ctl_raw(*line.split())
+        collect(self.ports, 1000, 0.3)  # the addresses that came back are announced
         self.assertEqual(len(self.play(asked, expect=3, port=self.wan)), 3, "and again with them")
 
 

@@ -191,7 +191,7 @@ class Routing(Bench):
         size = 14 + 20 + 8 + 100
         self.assertEqual(after["wan"]["tx_packets"] - before["wan"]["tx_packets"], 1)
         self.assertEqual(after["wan"]["tx_bytes"] - before["wan"]["tx_bytes"], size)
-        self.assertEqual(after["lan"]["rx_packets"] - before["lan"]["rx_packets"], 2, "and the sentinel")
+        self.assertEqual(after["lan"]["rx_packets"] - before["lan"]["rx_packets"], 3, "and the two sentinels")
 
 
 class SmallMtu(Bench):
@@ -289,7 +289,7 @@ class Vlans(Bench):
 
     def test_listing(self):
         """the VLANs show in the list of interfaces, and go again"""
-        vlans = {i["name"]: i.get("vlan") for i in self.router.json("interface show")["interfaces"]}
+        vlans = {i["name"]: i.get("vlan") for i in self.router.items("interface show")}
         self.assertEqual((vlans["lan10"], vlans["wan20"]), (10, 20))
         self.router.ctl("interface add lan30 vlan 30 parent lan")
         self.router.ctl("interface del lan30")

