@@ -23,6 +23,7 @@
 
 #define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 4)	/* Ethernet and an 802.1Q tag */
 #define DESCRIPTORS    1024
+#define OBJECT_HEADER  RTE_CACHE_LINE_SIZE	/* of mempool objects */
 #define FULL_ARGS_LEN  (FWD_DEVARGS_LEN + 128)
 
 /* What we must know of DPDK's virtual drivers, beyond what they tell of themselves. By prefix of the device's name. */
@@ -133,28 +134,34 @@ static void free_zone(struct rte_mempool_memhdr *memhdr, void *mz)
 	rte_memzone_free(mz);
 }
 
+static unsigned object_size(const struct rte_mempool *mp)
+{
+	return mp->header_size + mp->elt_size + mp->trailer_size;
+}
+
 /*
  * AF_XDP shares the whole pool's memory with the kernel, and DPDK's driver reckons its size as objects times object
  * size from the first one on. rte_pktmbuf_pool_create() leaves gaps so that no object crosses a page, which with 4 KiB
- * pages puts two thirds of the objects past that end. Here they are packed. Hardware ports take that, too, as long as
- * IO addresses are as contiguous as virtual ones: always with IOVA as VA; else we ask for such memory and, where there
- * is none, do it DPDK's way (xdp_pool_fits() then says no).
+ * pages puts a third of the objects past that end, and with huge pages a few. Here there are no gaps: with IOVA as VA
+ * objects may cross pages, also for hardware; with physical addresses they take as much as fits pages without a rest.
  */
-static int populate_packed(struct rte_mempool *mp, unsigned n)
+static int populate(struct rte_mempool *mp, unsigned n)
 {
-	size_t size = (size_t)n * (mp->header_size + mp->elt_size + mp->trailer_size);
 	const struct rte_memzone *mz;
 	char name[RTE_MEMZONE_NAMESIZE];
+	void *zone;
 	int rc;
 
 	if (snprintf(name, sizeof(name), "tp_%s", mp->name) >= (int)sizeof(name))
 		return -ENAMETOOLONG;
-	mz = rte_memzone_reserve_aligned(name, size, mp->socket_id,
-					 rte_eal_iova_mode() == RTE_IOVA_VA ? 0 : RTE_MEMZONE_IOVA_CONTIG,
-					 sysconf(_SC_PAGESIZE));
+	mz = rte_memzone_reserve_aligned(name, (size_t)n * object_size(mp), mp->socket_id, 0, sysconf(_SC_PAGESIZE));
 	if (!mz)
 		return -rte_errno;
-	rc = rte_mempool_populate_iova(mp, mz->addr, mz->iova, mz->len, free_zone, (void *)(uintptr_t)mz);
+	zone = (void *)(uintptr_t)mz;
+	if (rte_eal_iova_mode() == RTE_IOVA_VA)
+		rc = rte_mempool_populate_iova(mp, mz->addr, mz->iova, mz->len, free_zone, zone);
+	else
+		rc = rte_mempool_populate_virt(mp, mz->addr, mz->len, mz->hugepage_sz, free_zone, zone);
 	if (rc > 0)
 		return rc == (int)n ? 0 : -ENOMEM;
 	rte_memzone_free(mz);
@@ -165,11 +172,16 @@ struct rte_mempool *port_pool_create(const char *name, unsigned n, unsigned cach
 				     struct fwd_err *err)
 {
 	struct rte_pktmbuf_pool_private priv = { .mbuf_data_room_size = room, .mbuf_priv_size = priv_size };
+	unsigned size = sizeof(struct rte_mbuf) + priv_size + room, flags = RTE_MEMPOOL_F_NO_IOVA_CONTIG;
 	struct rte_mempool *mp;
 	int rc;
 
-	mp = rte_mempool_create_empty(name, n, sizeof(struct rte_mbuf) + priv_size + room, cache, sizeof(priv),
-				      SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+	if (rte_eal_iova_mode() != RTE_IOVA_VA) {
+		flags = RTE_MEMPOOL_F_NO_SPREAD;
+		size = rte_align32pow2(size + OBJECT_HEADER) - OBJECT_HEADER;
+		priv.mbuf_data_room_size = size - sizeof(struct rte_mbuf) - priv_size;
+	}
+	mp = rte_mempool_create_empty(name, n, size, cache, sizeof(priv), SOCKET_ID_ANY, flags);
 	if (!mp) {
 		dp_err(err, -rte_errno, "packet buffers: %s", rte_strerror(rte_errno));
 		return NULL;
@@ -177,26 +189,15 @@ struct rte_mempool *port_pool_create(const char *name, unsigned n, unsigned cach
 	rc = rte_mempool_set_ops_byname(mp, rte_mbuf_best_mempool_ops(), NULL);
 	if (!rc) {
 		rte_pktmbuf_pool_init(mp, &priv);
-		rc = populate_packed(mp, n);
+		rc = populate(mp, n);
 	}
-	if (!rc) {
-		rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL);
-		return mp;
+	if (rc) {
+		rte_mempool_free(mp);
+		dp_err(err, rc, "%u packet buffers of %u bytes: %s: reserve more huge pages", n, size, strerror(-rc));
+		return NULL;
 	}
-	rte_mempool_free(mp);
-	if (rte_eal_iova_mode() != RTE_IOVA_VA) {
-		mp = rte_pktmbuf_pool_create(name, n, cache, priv_size, room, SOCKET_ID_ANY);
-		if (mp)
-			return mp;
-		rc = -rte_errno;
-	}
-	dp_err(err, rc, "%u packet buffers of %u bytes: %s", n, room, strerror(-rc));
-	return NULL;
-}
-
-static unsigned object_size(const struct rte_mempool *mp)
-{
-	return mp->header_size + mp->elt_size + mp->trailer_size;
+	rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL);
+	return mp;
 }
 
 static void note_highest(struct rte_mempool *mp, void *highest, void *obj, unsigned i)
@@ -334,9 +335,8 @@ static int make_plan(struct port *p, struct plan *plan, struct netdev_info *netd
 static int check_xdp_pool(const struct port *p, struct rte_mempool *pool, struct fwd_err *err)
 {
 	if (!xdp_pool_fits(pool))
-		return dp_err(err, -ENOTSUP, "device '%s': AF_XDP needs the packet buffers in one piece, which was "
-			      "not to be had with physical IO addresses: start with EAL option --iova-mode=va",
-			      p->devargs);
+		return dp_err(err, -ENOTSUP, "device '%s': AF_XDP needs packet buffers in one piece without gaps "
+			      "(port_pool_create)", p->devargs);
 	/* The driver takes 2048 for each queue, and loses them where it fails. */
 	if (rte_mempool_avail_count(pool) < p->rxqs * 2048u + 1024u)
 		return dp_err(err, -ENOBUFS, "device '%s': too few packet buffers are free: %u, and AF_XDP takes "
