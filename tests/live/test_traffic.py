@@ -11,7 +11,7 @@ import time
 from net import FAR, ONE_TO_ONE, OUT, OUT2, POOLED, Live, packets_lost, udp_echo, wait_listening
 from harness.procs import run, wait_for
 
-SIZE = 8 << 20
+SIZE = 2 << 20
 
 
 class Traffic:
@@ -79,7 +79,7 @@ class Traffic:
             self.assertEqual(hops, ["198.51.100.1", "203.0.113.1", ONE_TO_ONE], text)
 
     def test_05_download(self):
-        """HTTP from inside: 8 MiB, the same bytes"""
+        """HTTP from inside: 2 MiB, the same bytes"""
         self.fetch(self.net.inside, f"http://{FAR}/file")
 
     def test_06_two_hosts(self):
@@ -122,9 +122,9 @@ class Traffic:
 
     def test_09_iperf_tcp(self):
         """iperf3 TCP up and down"""
-        for args in (("-n", "24M"), ("-n", "24M", "-R")):
+        for args in (("-n", "8M"), ("-n", "8M", "-R")):
             end = self.iperf(*args)
-            self.assertGreaterEqual(end["sum_received"]["bytes"], 20_000_000, end["sum_received"])
+            self.assertGreaterEqual(end["sum_received"]["bytes"], 8_000_000, end["sum_received"])
             self.assertGreater(end["sum_received"]["bits_per_second"], 20e6)
 
     def test_10_iperf_udp(self):
@@ -182,7 +182,9 @@ class Traffic:
         """path MTU discovery works through the router: an error from a narrower link behind it reaches inside (I5)"""
         self.net.out.ip("link", "set", "far0", "mtu", "1300")
         try:
-            self.fetch(self.net.inside, f"http://{FAR}/file")
+            # the far end offers 1,460 bytes, so the sender inside has to learn from the error
+            end = self.iperf("-n", "4M")
+            self.assertGreaterEqual(end["sum_received"]["bytes"], 4 << 20)
             done = self.net.inside.run("ping", "-n", "-c", "2", "-M", "do", "-s", "1400", "-W", "2", FAR, check=False)
             self.assertIn("mtu = 1300", done.stdout + done.stderr)
         finally:
