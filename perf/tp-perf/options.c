@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+static const char *const modes[MODE_COUNT] = {
+	[MODE_IO] = "io",
+	[MODE_MAC] = "mac",
+	[MODE_5TSWAP] = "5tswap",
+	[MODE_CSUM] = "csum",
+	[MODE_ROUTE] = "route",
+	[MODE_NAT44] = "nat44",
+	[MODE_NAT44_SETUP] = "nat44-setup",
+	[MODE_STATIC] = "static",
+	[MODE_MIXED] = "mixed",
+};
+
+const char *mode_name(enum mode mode)
+{
+	return modes[mode];
+}
+
+int mode_find(const char *name)
+{
+	for (int i = 0; i < MODE_COUNT; i++) {
+		if (strcmp(modes[i], name) == 0)
+			return i;
+	}
+	return -1;
+}
+
+bool mode_routes(enum mode mode)
+{
+	return mode >= MODE_ROUTE;
+}
+
+bool mode_translates(enum mode mode)
+{
+	return mode > MODE_ROUTE;
+}
+
+const char *direction_name(enum direction direction)
+{
+	return direction == DIR_OUT ? "out" : direction == DIR_IN ? "in" : "both";
+}
+
+void options_usage(const char *program)
+{
+	printf("\nUsage: %s [EAL options] -- [options]\n"
+	       "\n"
+	       "Forwards packets by the router's own worker and says what each one costs. Without ports (EAL options\n"
+	       "-a, --vdev) it makes the packets itself, for one worker lcore or more: %s --lcores 0@0,1@1 --no-pci --\n"
+	       "\n"
+	       "As in dpdk-testpmd:\n"
+	       "  --forward-mode MODE     io, mac, 5tswap, csum, route, nat44, nat44-setup, static or mixed (nat44)\n"
+	       "  --nb-cores N            worker lcores that forward (1)\n"
+	       "  --burst N               packets received at once, 1 to %u (%u)\n"
+	       "  --rxq N, --txq N        queues of each port (as many as --nb-cores)\n"
+	       "  --rxd N, --txd N        descriptors of each queue (1024)\n"
+	       "  --total-num-mbufs N     packet buffers (16384)\n"
+	       "  --portmask MASK         ports to use, hexadecimal (all)\n"
+	       "  --stats-period N        print statistics every N seconds\n"
+	       "  -i, --interactive       a prompt: start, stop, set fwd, show fwd stats all, help ...\n"
+	       "  -a, --auto-start        start forwarding before the prompt\n"
+	       "  --cmdline-file FILE     commands to run before the prompt\n"
+	       "Its own:\n"
+	       "  --flows N               flows, visited in random order, 1 to %u (65536)\n"
+	       "  --frame N               bytes of a frame without FCS, %u to %u (60)\n"
+	       "  --direction DIR         out, in (replies; makes its own packets only) or both (out)\n"
+	       "  --routes N              routes: one default route, else N random /24 networks, to %u (1)\n"
+	       "  --rules N               translation rules, the last one matches, to %u (1)\n"
+	       "  --pcap FILE             send the IPv4 frames of a capture instead of flows, in their order\n"
+	       "  --write-pcap FILE       write the frames of these flows to a capture (for net_pcap ports), and exit\n"
+	       "  --duration N            seconds, 0: until interrupted (10)\n"
+	       "  --json                  results as JSON on standard output, one object a line, and nothing else\n"
+	       "  -h, --help              this text; EAL's options: %s --help\n",
+	       program, program, BURST_MAX, BURST_MAX, FLOWS_MAX, FRAME_MIN, FRAME_MAX, ROUTES_MAX, RULES_MAX, program);
+}
+
+static void __attribute__((noreturn, format(printf, 1, 2))) bad(const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "tp-perf: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nTry 'tp-perf -- --help'.\n");
+	exit(2);
+}
+
+static uint64_t number(const char *option, const char *text, int base, uint64_t min, uint64_t max)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(text, &end, base);
+	if (errno != 0 || end == text || *end != '\0' || text[0] == '-')
+		bad("--%s takes a number, not '%s'", option, text);
+	if (v < min || v > max)
+		bad("--%s takes %llu to %llu, not %s", option, (unsigned long long)min, (unsigned long long)max, text);
+	return v;
+}
+
+enum {
+	OPT_FORWARD_MODE = 256, OPT_NB_CORES, OPT_BURST, OPT_RXQ, OPT_TXQ, OPT_RXD, OPT_TXD, OPT_TOTAL_NUM_MBUFS,
+	OPT_PORTMASK, OPT_STATS_PERIOD, OPT_CMDLINE_FILE, OPT_FLOWS, OPT_FRAME, OPT_DIRECTION, OPT_ROUTES, OPT_RULES,
+	OPT_PCAP, OPT_WRITE_PCAP, OPT_DURATION, OPT_JSON,
+};
+
+static const struct option longs[] = {
+	{ "forward-mode", required_argument, NULL, OPT_FORWARD_MODE },
+	{ "nb-cores", required_argument, NULL, OPT_NB_CORES },
+	{ "burst", required_argument, NULL, OPT_BURST },
+	{ "rxq", required_argument, NULL, OPT_RXQ },
+	{ "txq", required_argument, NULL, OPT_TXQ },
+	{ "rxd", required_argument, NULL, OPT_RXD },
+	{ "txd", required_argument, NULL, OPT_TXD },
+	{ "total-num-mbufs", required_argument, NULL, OPT_TOTAL_NUM_MBUFS },
+	{ "portmask", required_argument, NULL, OPT_PORTMASK },
+	{ "stats-period", required_argument, NULL, OPT_STATS_PERIOD },
+	{ "interactive", no_argument, NULL, 'i' },
+	{ "auto-start", no_argument, NULL, 'a' },
+	{ "cmdline-file", required_argument, NULL, OPT_CMDLINE_FILE },
+	{ "flows", required_argument, NULL, OPT_FLOWS },
+	{ "frame", required_argument, NULL, OPT_FRAME },
+	{ "direction", required_argument, NULL, OPT_DIRECTION },
+	{ "routes", required_argument, NULL, OPT_ROUTES },
+	{ "rules", required_argument, NULL, OPT_RULES },
+	{ "pcap", required_argument, NULL, OPT_PCAP },
+	{ "write-pcap", required_argument, NULL, OPT_WRITE_PCAP },
+	{ "duration", required_argument, NULL, OPT_DURATION },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static enum direction direction_find(const char *name)
+{
+	for (enum direction d = DIR_OUT; d <= DIR_BOTH; d++) {
+		if (strcmp(direction_name(d), name) == 0)
+			return d;
+	}
+	bad("--direction takes out, in or both, not '%s'", name);
+}
+
+static void set(struct options *o, int option, const char *name, const char *arg)
+{
+	switch (option) {
+	case OPT_FORWARD_MODE: {
+		int mode = mode_find(arg);
+
+		if (mode < 0)
+			bad("there is no forward mode '%s': io, mac, 5tswap, csum, route, nat44, nat44-setup, static, mixed",
+			    arg);
+		o->mode = (enum mode)mode;
+		break;
+	}
+	case OPT_NB_CORES:
+		o->nb_cores = (uint32_t)number(name, arg, 10, 1, 64);
+		break;
+	case OPT_BURST:
+		o->burst = (uint16_t)number(name, arg, 10, 1, BURST_MAX);
+		break;
+	case OPT_RXQ:
+		o->rxq = (uint16_t)number(name, arg, 10, 1, 64);
+		break;
+	case OPT_TXQ:
+		o->txq = (uint16_t)number(name, arg, 10, 1, 64);
+		break;
+	case OPT_RXD:
+		o->rxd = (uint16_t)number(name, arg, 10, 1, 32768);
+		break;
+	case OPT_TXD:
+		o->txd = (uint16_t)number(name, arg, 10, 1, 32768);
+		break;
+	case OPT_TOTAL_NUM_MBUFS:
+		o->total_num_mbufs = (uint32_t)number(name, arg, 10, 1024, 16000000);
+		break;
+	case OPT_PORTMASK:
+		o->portmask = number(name, arg, 16, 1, UINT64_MAX);
+		break;
+	case OPT_STATS_PERIOD:
+		o->stats_period_s = (uint32_t)number(name, arg, 10, 0, 86400);
+		break;
+	case OPT_CMDLINE_FILE:
+		o->cmdline_file = arg;
+		break;
+	case OPT_FLOWS:
+		o->flows = (uint32_t)number(name, arg, 10, 1, FLOWS_MAX);
+		break;
+	case OPT_FRAME:
+		o->frame = (uint16_t)number(name, arg, 10, FRAME_MIN, FRAME_MAX);
+		o->frame_set = true;
+		break;
+	case OPT_DIRECTION:
+		o->direction = direction_find(arg);
+		break;
+	case OPT_ROUTES:
+		o->routes = (uint32_t)number(name, arg, 10, 1, ROUTES_MAX);
+		break;
+	case OPT_RULES:
+		o->rules = (uint32_t)number(name, arg, 10, 1, RULES_MAX);
+		break;
+	case OPT_PCAP:
+		o->pcap = arg;
+		break;
+	case OPT_WRITE_PCAP:
+		o->write_pcap = arg;
+		break;
+	case OPT_DURATION:
+		o->duration_s = (uint32_t)number(name, arg, 10, 0, 1000000);
+		break;
+	case OPT_JSON:
+		o->json = true;
+		break;
+	case 'i':
+		o->interactive = true;
+		break;
+	case 'a':
+		o->auto_start = true;
+		break;
+	}
+}
+
+/* What does not go together. */
+static void check(const struct options *o, bool direction_set)
+{
+	if (o->mode == MODE_MIXED && direction_set && o->direction != DIR_BOTH)
+		bad("mode mixed goes both ways: --direction %s does not go with it", direction_name(o->direction));
+	if (o->mode == MODE_MIXED && o->frame_set)
+		bad("mode mixed has frames of its own sizes (IMIX): --frame does not go with it");
+	if (o->mode == MODE_NAT44_SETUP && o->direction != DIR_OUT)
+		bad("mode nat44-setup makes sessions from inside: --direction out");
+	if (o->pcap != NULL && o->frame_set)
+		bad("--frame does not go with --pcap: frames are as long as in the capture");
+	if (o->pcap != NULL && o->mode == MODE_NAT44_SETUP)
+		bad("mode nat44-setup needs flows of its own: --pcap does not go with it");
+	if (o->json && (o->interactive || o->cmdline_file != NULL))
+		bad("--json does not go with a prompt");
+	if (o->json && o->duration_s == 0)
+		bad("--json needs an end: --duration 1 or more");
+	if (o->mode != MODE_ROUTE && o->routes > 1 && !mode_routes(o->mode))
+		bad("mode %s has no routes", mode_name(o->mode));
+	if (o->rules > 1 && !mode_translates(o->mode))
+		bad("mode %s has no translation rules", mode_name(o->mode));
+}
+
+void options_parse(struct options *o, int argc, char **argv)
+{
+	bool direction_set = false;
+	int option, at = -1;
+
+	*o = (struct options){
+		.mode = MODE_NAT44,
+		.flows = 65536,
+		.frame = FRAME_MIN,
+		.burst = BURST_MAX,
+		.routes = 1,
+		.rules = 1,
+		.duration_s = 10,
+		.nb_cores = 1,
+		.total_num_mbufs = 16384,
+		.rxd = 1024,
+		.txd = 1024,
+		.portmask = UINT64_MAX,
+		.nat_timeout_s = 1,
+	};
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "+:iah", longs, &at)) != -1) {
+		if (option == 'h') {
+			options_usage("tp-perf");
+			exit(0);
+		}
+		if (option == '?') {
+			if (optopt != 0 && optopt < 256)
+				bad("there is no option -%c", optopt);
+			bad("there is no option %s", argv[optind - 1]);
+		}
+		if (option == ':')
+			bad("%s wants a value", argv[optind - 1]);
+		direction_set |= option == OPT_DIRECTION;
+		set(o, option, option >= 256 ? longs[at].name : "", optarg);
+	}
+	if (optind < argc)
+		bad("'%s' is no option", argv[optind]);
+	if (o->direction == 0)
+		o->direction = o->mode == MODE_MIXED ? DIR_BOTH : DIR_OUT;
+	if (o->rxq == 0)
+		o->rxq = (uint16_t)o->nb_cores;
+	if (o->txq == 0)
+		o->txq = (uint16_t)o->nb_cores;
+	check(o, direction_set);
+}

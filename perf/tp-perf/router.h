@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The router around the measured worker: the shared state, snapshots, routes, neighbours and translation rules that
+ * lib/fwd's control thread makes for the daemon, made here for tp-perf's ports. The first port is the inside, the second
+ * one the outside.
+ */
+#ifndef TP_PERF_ROUTER_H
+#define TP_PERF_ROUTER_H
+
+#include "options.h"
+#include "worker.h"
+
+/* Once, after EAL: rings, counters, RCU, for n workers; dp.pool is there. False with a message. */
+bool router_init(unsigned n_workers);
+
+/* Builds for the mode of o: table of routes, snapshot, rules, and workers on these lcores. False with a message. */
+bool router_build(const struct options *o, const unsigned *lcores);
+void router_clear(void);
+
+/* Ends all sessions, on the calling thread, while no worker runs. */
+void router_end_sessions(void);
+void router_stats(struct nat_stats *out);
+/* Sum over all workers and reasons. */
+uint64_t router_drops(void);
+/* Calls fn for each reason that dropped anything. */
+void router_each_drop(void (*fn)(void *arg, const char *name, uint64_t n), void *arg);
+
+#endif /* TP_PERF_ROUTER_H */
