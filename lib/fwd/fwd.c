@@ -15,6 +15,7 @@
 
 #include "control.h"
 #include "counters.h"
+#include "port.h"
 #include "worker.h"
 
 #define POOL_CACHE 256
@@ -34,11 +35,10 @@ static int start_shared(struct fwd_err *err)
 	if (dp.n_workers > FWD_MAX_WORKERS)
 		return dp_err(err, -EINVAL, "%u workers, at most %u are possible", dp.n_workers, FWD_MAX_WORKERS);
 
-	dp.pool = rte_pktmbuf_pool_create("packets", dp.params.mbufs, POOL_CACHE, sizeof(struct fwd_mbuf_priv),
-					  FWD_MBUF_ROOM, SOCKET_ID_ANY);
+	dp.pool = port_pool_create("packets", dp.params.mbufs, POOL_CACHE, sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM,
+				   err);
 	if (dp.pool == NULL)
-		return dp_err(err, -ENOMEM, "no memory for %u packet buffers: reserve more huge pages (%s)",
-			      dp.params.mbufs, rte_strerror(rte_errno));
+		return -ENOMEM;
 	dp.nexthops = rte_zmalloc("nexthops", FWD_MAX_NH * sizeof(*dp.nexthops), RTE_CACHE_LINE_SIZE);
 	qsbr_size = rte_rcu_qsbr_get_memsize(FWD_MAX_WORKERS);
 	dp.qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);
