@@ -198,6 +198,7 @@ static int build_index(struct builder *b, struct nat_index *ix, unsigned mask, s
 	for (uint32_t i = 0; i < n; i++) {
 		ix->entries[i] = s[i].e;
 		ix->start[s[i].len + 1]++;
+		ix->lengths |= UINT64_C(1) << s[i].len;
 	}
 	for (unsigned len = 1; len < 34; len++)
 		ix->start[len] += ix->start[len - 1];
@@ -569,7 +570,8 @@ uint32_t nat_index_find(const struct nat_index *ix, uint32_t addr_be,
 {
 	uint32_t addr_h = ntohl(addr_be), best = NAT_NONE;
 
-	for (unsigned len = 0; len <= 32; len++) {
+	for (uint64_t lengths = ix->lengths; lengths != 0; lengths &= lengths - 1) {
+		unsigned len = (unsigned)__builtin_ctzll(lengths);
 		uint32_t lo = ix->start[len], end = ix->start[len + 1], hi = end;
 		uint32_t want = len == 0 ? 0 : addr_h & (UINT32_MAX << (32 - len));
 

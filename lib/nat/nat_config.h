@@ -37,6 +37,7 @@ struct nat_index_entry {
 struct nat_index {
 	struct nat_index_entry *entries;
 	uint32_t start[34];	/* entries of prefix length n: [start[n], start[n + 1]) */
+	uint64_t lengths;	/* bit n: there are some */
 };
 
 struct nat_span_rule {		/* a static rule's external addresses */

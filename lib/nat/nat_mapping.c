@@ -63,11 +63,11 @@ static bool is_host(const void *ctx, uint32_t m)
 	return p->key.src_be == f->addr_be && f->nat->slots[p->slot].pool_id == f->pool_id;
 }
 
-uint32_t nat_mapping_find_inside(const struct nat_worker *nat, const struct nat_key *key, uint16_t slot)
+static uint32_t find_inside(const struct nat_worker *nat, const struct nat_key *key, uint32_t hash)
 {
-	struct find f = {.nat = nat, .key = inside_key(nat, key, slot)};
+	struct find f = {.nat = nat, .key = *key};
 
-	return nat_table_find(&nat->inside_table, nat_key_hash(&nat->seed, &f.key), is_inside, &f);
+	return nat_table_find(&nat->inside_table, hash, is_inside, &f);
 }
 
 static uint32_t find_outside(const struct nat_worker *nat, uint32_t addr_be, uint16_t port_be, uint8_t proto)
@@ -321,10 +321,9 @@ static bool is_paired(const struct nat_worker *nat, const struct nat_mapping *p)
 	return nat->slots[p->slot].pool_id != NAT_NONE;
 }
 
-static bool enter_tables(struct nat_worker *nat, uint32_t m)
+static bool enter_tables(struct nat_worker *nat, uint32_t m, uint32_t in)
 {
 	struct nat_mapping *p = &nat->mappings[m];
-	uint32_t in = nat_key_hash(&nat->seed, &p->key);
 	uint32_t out = hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto);
 
 	if (!nat_table_insert(&nat->inside_table, in, m))
@@ -342,10 +341,15 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 				uint16_t slot, uint32_t *mapping)
 {
 	const struct nat_pool_c *pool = nat->cfg->rules[rule].pool;
-	uint32_t m = nat_mapping_find_inside(nat, key, slot);
+	const struct nat_key in = inside_key(nat, key, slot);
+	uint32_t hash = nat_key_hash(&nat->seed, &in), m;
 	enum nat_reason reason;
 	struct nat_mapping *p;
 
+	nat_table_prefetch(&nat->inside_table, hash);
+	if (nat->slots[slot].pool_id != NAT_NONE)
+		nat_table_prefetch(&nat->host_table, hash_host(nat, in.src_be, nat->slots[slot].pool_id));
+	m = find_inside(nat, &in, hash);
 	if (m != NAT_NONE) {
 		*mapping = m;
 		return NAT_REASON_NONE;
@@ -357,7 +361,7 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 		return NAT_R_nat_mappings_full;
 	p = &nat->mappings[m];
 	*p = (struct nat_mapping){
-		.key = inside_key(nat, key, slot),
+		.key = in,
 		.slot = slot,
 		.out_head = NAT_NONE,
 		.in_head = NAT_NONE,
@@ -369,7 +373,7 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 		record_give(nat, m);
 		return reason;
 	}
-	if (!enter_tables(nat, m)) {
+	if (!enter_tables(nat, m, hash)) {
 		give_endpoint(nat, p);
 		record_give(nat, m);
 		return NAT_R_nat_mappings_full;

@@ -9,9 +9,6 @@
 
 #include "nat_worker.h"
 
-/* The mapping of the inside endpoint (key's source) for packets like key under a rule, or NAT_NONE. */
-uint32_t nat_mapping_find_inside(const struct nat_worker *nat, const struct nat_key *key, uint16_t slot);
-
 /* The mapping in use with that external endpoint, or NAT_NONE. key: an inbound packet's. */
 uint32_t nat_mapping_find_outside(const struct nat_worker *nat, const struct nat_key *key);
 

@@ -128,9 +128,9 @@ static void knock(struct nat_worker *nat, struct nat_session_plan *plan, uint64_
 }
 
 /* Removes a dead rule's session with this key, if there is one; false: a living one is there. */
-static bool make_way(struct nat_worker *nat, const struct nat_key *key)
+static bool make_way(struct nat_worker *nat, const struct nat_key *key, uint32_t hash)
 {
-	uint32_t value = nat_session_find(nat, key, nat_key_hash(&nat->seed, key));
+	uint32_t value = nat_session_find(nat, key, hash);
 
 	if (value == NAT_NONE)
 		return true;
@@ -161,6 +161,8 @@ static enum nat_reason open_session(struct nat_worker *nat, struct nat_pkt *pkt,
 		return reason;
 	plan->key[0] = pkt->key;
 	plan->key[1] = nat_key_reverse(&to);
+	plan->hash[0] = pkt->hash;
+	plan->hash[1] = nat_key_hash(&nat->seed, &plan->key[1]);
 	if (pkt->key.proto == IPPROTO_TCP && !nat_tcp_opens(pkt->tcp_flags))
 		plan->flags |= NAT_S_LOOSE;
 	if (inbound) {
@@ -170,6 +172,7 @@ static enum nat_reason open_session(struct nat_worker *nat, struct nat_pkt *pkt,
 		plan->dst_mapping = r->dst_mapping;
 	}
 	plan->flags |= refresh_flags(nat, plan);
+	nat_session_prefetch(nat, plan);
 
 	if (r->dst_mapping != NAT_NONE &&
 	    !nat_filter_allows(nat, r->dst_mapping, to.src_be, to.sport_be)) {
@@ -177,7 +180,7 @@ static enum nat_reason open_session(struct nat_worker *nat, struct nat_pkt *pkt,
 			knock(nat, plan, now_ms);
 		return NAT_R_nat_filtered;
 	}
-	if (nat_key_equal(&plan->key[0], &plan->key[1]) || !make_way(nat, &plan->key[1]))
+	if (nat_key_equal(&plan->key[0], &plan->key[1]) || !make_way(nat, &plan->key[1], plan->hash[1]))
 		return NAT_R_nat_conflict;
 	reason = nat_session_create(nat, plan, now_ms, &session);
 	if (reason == NAT_REASON_NONE)

@@ -241,16 +241,13 @@ static void set_deltas(struct nat_session *s)
 	}
 }
 
-static bool enter_table(struct nat_worker *nat, uint32_t s)
+static bool enter_table(struct nat_worker *nat, uint32_t s, const uint32_t hash[2])
 {
-	const struct nat_key *key = nat->sessions[s].key;
-	uint32_t hash = nat_key_hash(&nat->seed, &key[0]);
-
-	if (!nat_table_insert(&nat->session_table, hash, s * 2))
+	if (!nat_table_insert(&nat->session_table, hash[0], s * 2))
 		return false;
-	if (nat_table_insert(&nat->session_table, nat_key_hash(&nat->seed, &key[1]), s * 2 + 1))
+	if (nat_table_insert(&nat->session_table, hash[1], s * 2 + 1))
 		return true;
-	nat_table_delete(&nat->session_table, hash, s * 2);
+	nat_table_delete(&nat->session_table, hash[0], s * 2);
 	return false;
 }
 
@@ -259,6 +256,15 @@ static void leave_table(struct nat_worker *nat, uint32_t s)
 	for (uint32_t d = 0; d < 2; d++)
 		nat_table_delete(&nat->session_table, nat_key_hash(&nat->seed, &nat->sessions[s].key[d]),
 				 s * 2 + d);
+}
+
+void nat_session_prefetch(const struct nat_worker *nat, const struct nat_session_plan *plan)
+{
+	nat_table_prefetch(&nat->session_table, plan->hash[1]);
+	if (plan->mapping != NAT_NONE)
+		nat_table_prefetch(&nat->filter_table,
+				   hash_filter(nat, plan->mapping,
+					       plan->key[!!(plan->flags & NAT_S_OUT1)].dst_be));
 }
 
 enum nat_reason nat_session_create(struct nat_worker *nat, const struct nat_session_plan *plan,
@@ -281,7 +287,7 @@ enum nat_reason nat_session_create(struct nat_worker *nat, const struct nat_sess
 	nat->cold[i].mapping = plan->mapping;
 	nat->cold[i].dst_mapping = plan->dst_mapping;
 	nat->cold[i].created_ms = now_ms;
-	if (!(s->flags & NAT_S_KNOCK) && !enter_table(nat, i)) {
+	if (!(s->flags & NAT_S_KNOCK) && !enter_table(nat, i, plan->hash)) {
 		record_give(nat, i);
 		return NAT_R_nat_sessions_full;
 	}

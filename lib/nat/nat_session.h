@@ -11,6 +11,7 @@
 /* What a new session is made of. */
 struct nat_session_plan {
 	struct nat_key key[2];
+	uint32_t hash[2];		/* of the keys */
 	uint32_t mapping, dst_mapping;	/* or NAT_NONE */
 	uint16_t src_slot, dst_slot;	/* or NAT_NO_SLOT */
 	uint8_t flags;			/* of enum nat_session_flags: OUT1, INBOUND, KNOCK, LOOSE, REFRESH* */
@@ -37,6 +38,9 @@ static inline uint32_t nat_session_find(const struct nat_worker *nat, const stru
 
 	return nat_table_find(&nat->session_table, hash, nat_session_is, &f);
 }
+
+/* Brings what nat_session_create will touch into the cache. */
+void nat_session_prefetch(const struct nat_worker *nat, const struct nat_session_plan *plan);
 
 /* Makes a session: 0 and *session, or the reason why not; then nothing has changed. The keys must be
  * in no other session. Holds the mappings and slots. */
