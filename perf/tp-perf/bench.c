@@ -269,7 +269,7 @@ bool bench_init(const struct options *o)
 		l->id = bench.n_lanes++;
 		l->lcore = lcore;
 		l->pile.pool = bench.pool;
-		for (unsigned q = l->id; q < RTE_MAX(ports.n_rxq, ports.n_txq); q += o->nb_cores)
+		for (unsigned q = l->id; q < QUEUES_MAX; q += o->nb_cores)
 			ports_pile(q, &l->pile);
 	}
 	return router_init(bench.n_lanes);
