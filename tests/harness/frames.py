@@ -173,6 +173,13 @@ def frame_bad_checksums(frame):
     return [] if datagram is None else bad_checksums(datagram)
 
 
+# The same judged by Wireshark: options that make tshark verify, and the filter for what it finds wrong (0 is its "Bad").
+# Transport checksums quoted in ICMP errors are left out: tshark sums what was quoted, which is less than the datagram.
+TSHARK = ["tshark", "-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
+TSHARK_BAD = ("ip.checksum.status == 0 || icmp.checksum.status == 0"
+              " || (!icmp && (tcp.checksum.status == 0 || udp.checksum.status == 0))")
+
+
 # ---- files ---------------------------------------------------------------------------------------
 
 def read_pcap(path):
