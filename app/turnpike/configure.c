@@ -512,6 +512,9 @@ static bool dispatch(struct router *r, const struct cli_cmd *cmd, struct cli_err
 	case CLI_ROUTE_SET:
 		v = cli_get(cmd, "max-routes");
 		return start_time(r, v, "max-routes", &r->max_routes, e);
+	case CLI_WORKER_SET:
+		v = cli_get(cmd, "packet-buffers");
+		return start_time(r, v, "packet-buffers", &r->packet_buffers, e);
 	case CLI_POOL_ADD:
 		return pool_add(r, cmd, e);
 	case CLI_POOL_DEL:

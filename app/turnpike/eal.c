@@ -18,6 +18,7 @@
 #include "eal.h"
 
 #define MAX_ARGS 64
+#define HUGE_2M  "/sys/kernel/mm/hugepages/hugepages-2048kB/"
 
 bool eal_is_pci(const char *devargs)
 {
@@ -39,10 +40,11 @@ bool eal_is_pci(const char *devargs)
 /* What lib/fwd and lib/nat take at start, with room for packet buffers and queues of ports. */
 static unsigned need_mib(const struct eal_needs *needs)
 {
-	uint64_t bytes = (uint64_t)320 << 20;
+	uint64_t bytes = (uint64_t)240 << 20;
 
 	bytes += (uint64_t)needs->max_sessions * 256;
 	bytes += (uint64_t)needs->max_routes * 128;
+	bytes += (uint64_t)needs->packet_buffers * 2560;
 	return (unsigned)(bytes >> 20);
 }
 
@@ -61,7 +63,7 @@ static uint64_t read_number(const char *path)
 
 static unsigned free_huge_mib(void)
 {
-	uint64_t n2m = read_number("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
+	uint64_t n2m = read_number(HUGE_2M "free_hugepages");
 	uint64_t n1g = read_number("/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages");
 
 	return (unsigned)(n2m * 2 + n1g * 1024);
@@ -93,14 +95,17 @@ static void choose_lcores(struct buf *b)
 static void choose_memory(char **argv, int *argc, const struct eal_needs *needs, char mib[16])
 {
 	unsigned need = need_mib(needs), have = free_huge_mib();
+	unsigned reserved = (unsigned)read_number(HUGE_2M "nr_hugepages");
 
-	argv[(*argc)++] = (char *)"--in-memory";
-	if (have >= need)
+	if (have >= need) {
+		argv[(*argc)++] = (char *)"--in-memory";
 		return;
+	}
 	log_warning("%u MiB of huge pages are free, %u MiB are needed: running without them, slower. "
-		    "To reserve them: sysctl -w vm.nr_hugepages=%u", have, need, (need + 1) / 2 + 64);
+		    "To reserve them: sysctl -w vm.nr_hugepages=%u", have, need, reserved + (need - have + 1) / 2);
 	snprintf(mib, 16, "%u", need + need / 2);
 	argv[(*argc)++] = (char *)"--no-huge";
+	argv[(*argc)++] = (char *)"--no-shconf";	/* --in-memory does not go with --no-huge */
 	argv[(*argc)++] = (char *)"-m";
 	argv[(*argc)++] = mib;
 }

@@ -9,7 +9,7 @@
 #include "fwd.h"
 
 struct eal_needs {
-	uint32_t max_sessions, max_routes;
+	uint32_t max_sessions, max_routes, packet_buffers;
 	bool pci;	/* an interface is a PCI device */
 };
 

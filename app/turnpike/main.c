@@ -122,6 +122,7 @@ static void find_needs(const struct load *l, struct eal_needs *needs)
 
 	needs->max_sessions = l != NULL ? l->router.max_sessions : ROUTER_MAX_SESSIONS;
 	needs->max_routes = l != NULL ? l->router.max_routes : ROUTER_MAX_ROUTES;
+	needs->packet_buffers = l != NULL ? l->router.packet_buffers : ROUTER_BUFFERS;
 	needs->pci = false;
 	for (unsigned i = 0; l != NULL && i < FWD_MAX_IFACES; i++) {
 		const struct net *net = &l->router.net;
@@ -263,6 +264,7 @@ static int configure(const struct options *o, struct load *l, int signal_fd)
 	if (l != NULL) {
 		r.max_sessions = l->router.max_sessions;
 		r.max_routes = l->router.max_routes;
+		r.packet_buffers = l->router.packet_buffers;
 		log_set_level(l->router.log_level);
 	}
 	if (l != NULL && !transition(&r, &l->router, &e)) {
@@ -295,6 +297,7 @@ static int run(const struct options *o, struct load *l)
 	}
 	params.max_sessions = needs.max_sessions;
 	params.max_routes = needs.max_routes;
+	params.mbufs = needs.packet_buffers;
 	if (fwd_start(&params, &err) != 0) {
 		log_error("%s", err.msg);
 		rte_eal_cleanup();

@@ -12,6 +12,7 @@ void router_init_plain(struct router *r, struct net net)
 	r->net = net;
 	r->max_sessions = ROUTER_MAX_SESSIONS;
 	r->max_routes = ROUTER_MAX_ROUTES;
+	r->packet_buffers = ROUTER_BUFFERS;
 	r->log_level = ROUTER_LOG_LEVEL;
 	natconf_init(&r->nat);
 }

@@ -17,12 +17,13 @@
 
 #define ROUTER_MAX_SESSIONS 1000000u	/* defaults, as lib/fwd has them */
 #define ROUTER_MAX_ROUTES   1048576u
+#define ROUTER_BUFFERS      32768u
 #define ROUTER_LOG_LEVEL    FWD_LOG_INFO
 
 struct router {
 	struct net net;
 	struct natconf nat;
-	uint32_t max_sessions, max_routes;	/* settled at start */
+	uint32_t max_sessions, max_routes, packet_buffers;	/* settled at start */
 	int log_level;
 	unsigned line;		/* of the configuration file that is being read */
 

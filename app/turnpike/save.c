@@ -154,6 +154,8 @@ void save_text(struct buf *b, const struct router *r)
 
 	if (r->log_level != ROUTER_LOG_LEVEL)
 		buf_printf(b, "log set level %s\n", level_word(r->log_level));
+	if (r->packet_buffers != ROUTER_BUFFERS)
+		buf_printf(b, "worker set packet-buffers %u\n", r->packet_buffers);
 	if (r->max_routes != ROUTER_MAX_ROUTES)
 		buf_printf(b, "route set max-routes %u\n", r->max_routes);
 	if (r->max_sessions != ROUTER_MAX_SESSIONS)

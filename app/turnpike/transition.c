@@ -514,6 +514,9 @@ static bool sizes_fit(const struct plan *p)
 	} else if (p->want->max_routes != p->live->max_routes) {
 		key = "max-routes";
 		is = p->live->max_routes;
+	} else if (p->want->packet_buffers != p->live->packet_buffers) {
+		key = "packet-buffers";
+		is = p->live->packet_buffers;
 	}
 	if (key == NULL)
 		return true;
