@@ -298,6 +298,45 @@ static inline void csum_replace16(csum_be_t *check, const void *old16, const voi
 	*check = csum_apply(*check, csum_delta16(old16, new16));
 }
 
+/* ---- verification --------------------------------------------------------------------------- */
+
+/* What a check found. The first two are no faults; CSUM_FRAGMENT and CSUM_OTHER say that there is
+ * no checksum that these bytes alone could prove right or wrong. */
+enum csum_verdict {
+	CSUM_GOOD,
+	CSUM_NONE,	       /* UDP over IPv4 sent without a checksum */
+	CSUM_FRAGMENT,	       /* part of a datagram: to be checked when it is whole */
+	CSUM_OTHER,	       /* a protocol, or a routing header, that is not known here */
+	CSUM_TRUNCATED,	       /* fewer bytes than the headers say, or than a header needs */
+	CSUM_BAD_VERSION,      /* not IPv4, or not IPv6 */
+	CSUM_BAD_HEADER_LENGTH, /* IHL below 5, or a header longer than its datagram */
+	CSUM_BAD_LENGTH,       /* a UDP length below 8 or beyond the datagram */
+	CSUM_BAD_HEADER_SUM,   /* the IPv4 header checksum */
+	CSUM_BAD_L4_SUM,       /* the checksum of TCP, UDP, ICMP or ICMPv6 */
+	CSUM_ILLEGAL_NONE,     /* UDP over IPv6 without a checksum (RFC 8200 section 8.1) */
+};
+
+/* A word for people and counters: "good", "none", "fragment", ... */
+const char *csum_verdict_name(enum csum_verdict verdict);
+
+/* The IPv4 header at ip, of which len bytes are there. */
+enum csum_verdict csum_verify_ipv4_header(const void *ip, size_t len);
+
+/* An IPv4 or IPv6 datagram in one piece: its headers, then its TCP, UDP, ICMP or ICMPv6 checksum.
+ * len may be more than the datagram's own length (Ethernet padding), never less. */
+enum csum_verdict csum_verify_ipv4(const void *ip, size_t len);
+enum csum_verdict csum_verify_ipv6(const void *ip, size_t len);
+
+/*
+ * The upper layer alone: len bytes at l4, as the IP header's lengths give them. `addresses` is the
+ * sum of source and destination, csum_pseudo_v4(src, dst, 0, 0) or csum_pseudo_v6(src, dst, 0, 0);
+ * under an IPv6 routing header the destination is the final one.
+ */
+enum csum_verdict csum_verify_tcp(const void *l4, size_t len, csum_sum_t addresses);
+enum csum_verdict csum_verify_udp(const void *l4, size_t len, csum_sum_t addresses, bool ipv6);
+enum csum_verdict csum_verify_icmp(const void *l4, size_t len);
+enum csum_verdict csum_verify_icmpv6(const void *l4, size_t len, csum_sum_t addresses);
+
 /* ---- choice of implementation --------------------------------------------------------------- */
 
 /*
