@@ -8,7 +8,7 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-export PREFIX DESTDIR KEEP
+export KEEP
 
 .DEFAULT_GOAL := build
 .PHONY: help deps build demo demo-down check soak fuzz install clean
@@ -51,8 +51,8 @@ fuzz:
 	@scripts/build.sh asan
 	@tests/fuzz/run --seconds $(or $(TIME),60) --build build-asan
 
-install: build
-	@meson configure build --prefix "$(PREFIX)" >/dev/null
+install: deps
+	@scripts/build.sh gcc -Dprefix=$(PREFIX)
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
 
 clean:

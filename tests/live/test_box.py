@@ -94,7 +94,7 @@ class Life(unittest.TestCase):
         done = self.net.box.run(router.daemon, "-c", router.config, "-s", router.socket, check=False, timeout=30)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(router.socket, done.stdout + done.stderr)
-        self.assertRegex(done.stdout + done.stderr, r"(?i)already|running|in use")
+        self.assertRegex(done.stdout + done.stderr, r"another turnpike runs")
         self.assertEqual(self.ping(), (3, 3))
         self.assertEqual(router.ctl("version") != "", True)
 
@@ -154,8 +154,7 @@ class Life(unittest.TestCase):
         path = os.path.join(router.dir, "saved.conf")
         router.ctl(f"config save {path}")
         shown = router.ctl("config show")
-        tables = [router.ctl(words) for words in ("address show", "route show", "nat rule show", "nat pool show",
-                                                  "nat timeout show")]
+        tables = self.tables(router)
         with open(path, encoding="utf-8") as file:
             saved = file.read()
         router.process.signal(signal.SIGTERM)
@@ -170,9 +169,14 @@ class Life(unittest.TestCase):
         router.ctl(f"config check {saved_path}")
         router.ctl(f"config load {saved_path}")
         self.assertEqual(router.ctl("config show"), shown)
-        self.assertEqual([router.ctl(words) for words in ("address show", "route show", "nat rule show",
-                                                          "nat pool show", "nat timeout show")], tables)
+        self.assertEqual(self.tables(router), tables)
         wait_for(lambda: self.ping() == (3, 3), 10, "traffic after the load")
+
+    def tables(self, router):
+        """What is configured, as the listings show it; not what was learned."""
+        text = "".join(router.ctl(words) for words in ("address show", "route show", "nat rule show", "nat pool show",
+                                                       "nat timeout show"))
+        return [line for line in text.splitlines() if " neighbour " not in line]
 
     def test_load_is_atomic(self):
         """a file with a mistake changes nothing, and traffic goes on"""
@@ -185,7 +189,10 @@ class Life(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write("\n".join(configuration("xdp") + ["nat timeout set udp 77", wrong]) + "\n")
             said = router.refused(f"config load {path}")
-            self.assertIn(f"{path}:{len(configuration('xdp')) + 2}", said)
+            if "net_nothing" in wrong:  # found out only when the device is opened
+                self.assertIn("net_nothing0", said)
+            else:
+                self.assertIn(f"{path}:{len(configuration('xdp')) + 2}", said)
             self.assertEqual(router.ctl("config show"), shown, wrong)
             self.assertEqual(self.ping(), (3, 3), wrong)
 

@@ -16,24 +16,34 @@ class BadClients(Live):
 
     def setUp(self):
         super().setUp()
+        self.began = time.monotonic()
         self.ping = self.job(self.net.inside, "ping", "-n", "-q", "-c", "100000", "-i", "0.002", "-W", "2", FAR)
 
     def tearDown(self):
         """Traffic flowed all the while, and tpctl is served."""
+        time.sleep(max(0.0, 0.7 - (time.monotonic() - self.began)))
         self.ping.signal(signal.SIGINT)
         self.ping.wait(10)
         self.jobs.remove(self.ping)
         sent, got = packets_lost(self.ping.output())
-        self.assertGreater(sent, 10, self.ping.output())
+        self.assertGreater(sent, 50, self.ping.output())
         self.assertLessEqual(sent - got, 1, self.ping.output())  # one may be under way at the end
         self.assertTrue(self.router.alive(), self.router.process.tail())
         self.router.ctl("version", timeout=5)
 
     def connect(self, timeout=5):
-        sock = socket.socket(socket.AF_UNIX)
-        sock.settimeout(timeout)
-        sock.connect(self.router.socket)
-        return sock
+        end = time.monotonic() + timeout
+        while True:
+            sock = socket.socket(socket.AF_UNIX)
+            sock.settimeout(timeout)
+            try:
+                sock.connect(self.router.socket)
+                return sock
+            except BlockingIOError:  # more wait to be accepted than the socket's queue holds
+                sock.close()
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
 
     def served(self):
         """A good client gets its answer in time."""
