@@ -191,7 +191,7 @@ nat rule add dnat web interface wan protocol tcp destination 203.0.113.10:8080 t
 nat rule add snat lan-out interface wan source 10.0.0.0/24 pool office
 END
 	"$tpctl" -f "$state/demo.conf"
-	"$tpctl" config save "$state/turnpike.conf"
+	"$tpctl" config save "$state/turnpike.conf" >"$state/save.log"
 	say "router: ${bold}$ports${plain} ports, pid $(pidof_named turnpike), log $state/turnpike.log"
 	grep -iE 'huge' "$state/turnpike.log" | head -n 3 | indent || true
 	say "its configuration:"
@@ -336,12 +336,14 @@ show_outside() {
 
 show_tables() {
 	heading "the session table" "What the router knows of all this: both directions of each flow."
-	shown "tpctl nat session limit 12"
-	local status=0 count
-	"$tpctl" nat session show limit 12 | indent || status=1
-	count=$("$tpctl" -j nat session show | /usr/bin/python3 -c 'import json, sys; print(len(json.load(sys.stdin)["sessions"]))') || status=1
+	local status=0 count protocol
+	for protocol in icmp tcp udp; do
+		shown "tpctl nat session protocol $protocol limit 5"
+		"$tpctl" nat session show protocol "$protocol" limit 5 | indent || status=1
+	done
+	count=$("$tpctl" -j nat session show | /usr/bin/python3 -c 'import json, sys; print(len(json.load(sys.stdin)))') || status=1
 	[[ ${count:-0} -gt 3 ]] || status=1
-	verdict "$status" "${count:-no} sessions"
+	verdict "$status" "${count:-no} sessions in all"
 
 	heading "the counters" "Each packet is counted where it came, where it went, or why it was dropped."
 	shown "tpctl stats"
