@@ -228,8 +228,10 @@ static int try_socket(const struct xdp *x, unsigned queue, struct fwd_err *err)
 		close(fd);
 	if (area != MAP_FAILED)
 		munmap(area, TRIAL_CHUNKS * TRIAL_CHUNK);
-	if (!rc)
+	if (!rc) {
+		usleep(20000);	/* as long as the kernel may take to let go of the queue, which the driver wants next */
 		return 0;
+	}
 	switch (rc) {
 	case -EAFNOSUPPORT:
 		hint = ": this kernel is built without CONFIG_XDP_SOCKETS";
