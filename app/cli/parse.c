@@ -314,6 +314,7 @@ static bool walk_arg(struct cli_walk *w, const char *word, unsigned column, stru
 	}
 	w->cmd->v[key].given = true;
 	w->cmd->v[key].column = column;
+	w->cmd->v[key].key_column = column;
 	w->cmd->v[key].text = args[key].key;
 	if (has_value(&args[key])) {
 		w->phase = CLI_IN_VALUE;
@@ -436,8 +437,8 @@ static bool end_groups(const struct cli_cmd *cmd, unsigned column, struct cli_er
 		unsigned last = 0;
 
 		for (unsigned i = 0; is_arg(&c->args[i]); i++) {
-			if (c->args[i].grouped && cmd->v[i].given && cmd->v[i].column > last)
-				last = cmd->v[i].column;
+			if (c->args[i].grouped && cmd->v[i].given && cmd->v[i].key_column > last)
+				last = cmd->v[i].key_column;
 		}
 		cli_error_set(e, 2, last, "these keys do not go together");
 		cli_error_hint(e, "wants one of %s", list);
@@ -467,13 +468,13 @@ static bool end_args(const struct cli_cmd *cmd, unsigned column, struct cli_erro
 		if (!needs_met(cmd, arg, &missing)) {
 			int n = (int)strcspn(missing, ",");
 
-			cli_error_set(e, 2, cmd->v[i].column, "'%s' goes only with '%.*s'", arg->key, n,
+			cli_error_set(e, 2, cmd->v[i].key_column, "'%s' goes only with '%.*s'", arg->key, n,
 				      missing);
 			cli_error_hint(e, "give %.*s too", n, missing);
 			return false;
 		}
 		if (arg->alone && n_keys(cmd) > 1) {
-			cli_error_set(e, 2, cmd->v[i].column, "'%s' stands alone", arg->key);
+			cli_error_set(e, 2, cmd->v[i].key_column, "'%s' stands alone", arg->key);
 			cli_error_hint(e, "give either '%s' or other keys", arg->key);
 			return false;
 		}

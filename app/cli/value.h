@@ -15,7 +15,7 @@ struct cli_range {
 
 struct cli_value {
 	bool given;
-	unsigned column;
+	unsigned column, key_column;
 	const char *text;	/* the word, as typed */
 	uint64_t number;	/* number, choice's value, protocol, port */
 	uint32_t addr_be;

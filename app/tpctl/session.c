@@ -199,10 +199,6 @@ static void request(struct session *s, const struct cli_command *def, unsigned n
 {
 	struct pending *p;
 
-	if (s->n == QUEUE)
-		take_answers(s, QUEUE / 2);
-	if (s->conn.fd < 0)
-		return;
 	p = &s->queue[(s->head + s->n++) % QUEUE];
 	p->def = def;
 	p->line = number;
@@ -317,6 +313,9 @@ static bool send_command(struct session *s, const struct cli_cmd *cmd, const cha
 	struct buf line = { 0 };
 	bool ok = true;
 
+	/* Room for what waits for its answer, before anything of it is sent. */
+	if (s->n == QUEUE)
+		take_answers(s, QUEUE / 2);
 	if (!connected(s))
 		return true;	/* said already */
 	if (cmd->def->id == CLI_CONFIG_LOAD || cmd->def->id == CLI_CONFIG_CHECK) {
