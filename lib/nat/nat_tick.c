@@ -7,6 +7,17 @@
 #include "nat_mapping.h"
 #include "nat_session.h"
 
+/* A knock lives as long as the session that the other side then opened to the same endpoints: its
+ * packets keep the filter open, as they would have without a hairpin. */
+static void follow_answer(struct nat_worker *nat, struct nat_session *knock)
+{
+	uint32_t hash = nat_key_hash(&nat->seed, &knock->key[0]);
+	uint32_t value = nat_session_find(nat, &knock->key[0], hash);
+
+	if (value != NAT_NONE)
+		knock->seen_ms = nat->sessions[value >> 1].seen_ms;
+}
+
 static void expire_sessions(struct nat_worker *nat, uint64_t now_ms, unsigned *budget)
 {
 	while (*budget > 0) {
@@ -15,6 +26,8 @@ static void expire_sessions(struct nat_worker *nat, uint64_t now_ms, unsigned *b
 		if (s == NAT_NONE)
 			return;
 		(*budget)--;
+		if (nat->sessions[s].flags & NAT_S_KNOCK)
+			follow_answer(nat, &nat->sessions[s]);
 		if (nat_session_left(nat, &nat->sessions[s], now_ms) > 0) {
 			nat_session_arm(nat, s, now_ms);
 		} else {

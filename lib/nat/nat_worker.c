@@ -9,7 +9,7 @@
 #include "nat_slot.h"
 
 #define SESSIONS_DEFAULT    1000000u
-#define SESSIONS_MAX	    (1u << 30)	/* their number and a direction fit a table's value */
+#define SESSIONS_MAX	    (1u << 27)	/* a mapping counts its sessions in 28 bits */
 #define SESSIONS_PER_EXTERN 4096u	/* default */
 #define EXTERNS_MIN	    64u
 #define EXTERNS_MAX	    1024u
@@ -115,6 +115,8 @@ struct nat_worker *nat_worker_create(const struct nat_limits *limits, const stru
 	if (nat->max_sessions > SESSIONS_MAX)
 		nat->max_sessions = SESSIONS_MAX;
 	nat->max_mappings = limits->max_mappings ? limits->max_mappings : nat->max_sessions;
+	if (nat->max_mappings > SESSIONS_MAX)
+		nat->max_mappings = SESSIONS_MAX;
 	nat->max_externs = limits->max_external ? limits->max_external :
 						  default_externs(nat->max_sessions);
 	nat->memory = sizeof(*nat);

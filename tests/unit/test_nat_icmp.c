@@ -153,6 +153,26 @@ static void test_fragmentation_needed_keeps_its_mtu_C21(void **state)
 	lab_free(&lab);
 }
 
+static void test_bytes_behind_the_quoted_datagram_are_not_its_own(void **state)
+{
+	struct lab lab;
+	struct packet p = packet_tcp("10.0.0.2", 42100, R1, 443, SYN, 1, 0, "0123456789"), e;
+
+	(void)state;
+	base(&lab);
+	assert_translates(&lab, INSIDE, p);
+	/* a datagram of 8 bytes, it says; what follows may be an extension (RFC 4884) */
+	set16(p.b + 2, 28);
+	set16(p.b + 10, right_ip(p.b));
+	e = packet_error(HOP, EXT, 11, 0, p, p.len);
+	assert_translates(&lab, OUTSIDE, e);
+	assert_memory_equal(e.b + 28 + 24, p.b + 24, p.len - 24);
+	assert_sums(e);
+	free(e.b);
+	free(p.b);
+	lab_free(&lab);
+}
+
 /* An error that an inside host or router sends about a packet that came in. */
 static void test_error_from_inside_hides_inside_addresses_I2(void **state)
 {
@@ -476,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_error_about_gre_by_address_only_I2),
 		cmocka_unit_test(test_quoted_udp_without_checksum_stays_without_I2_K2),
 		cmocka_unit_test(test_fragmentation_needed_keeps_its_mtu_C21),
+		cmocka_unit_test(test_bytes_behind_the_quoted_datagram_are_not_its_own),
 		cmocka_unit_test(test_error_from_inside_hides_inside_addresses_I2),
 		cmocka_unit_test(test_error_about_a_hairpin_packet_I2_M9),
 		cmocka_unit_test(test_which_errors_to_trust_C23_I4),

@@ -237,6 +237,15 @@ static void test_static_changes_tcp_and_udp_sums_but_not_icmp_C15_K7(void **stat
 	assert_translates(&lab, INSIDE, p);
 	assert_int_equal(get16(p.b + 22), 0xffff);
 	free(p.b);
+	/* nor is the other spelling of a zero */
+	p = packet_icmp("10.0.0.50", R1, 8, 77, 1, "ab");
+	set16(p.b + 28, get16(p.b + 22) + 0x6162 + (get16(p.b + 22) + 0x6162 > 0xffff));
+	packet_seal_l4(p);
+	assert_int_equal(get16(p.b + 22), 0);
+	set16(p.b + 22, 0xffff);
+	assert_translates(&lab, INSIDE, p);
+	assert_int_equal(get16(p.b + 22), 0xffff);
+	free(p.b);
 	lab_free(&lab);
 }
 

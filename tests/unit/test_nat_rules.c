@@ -293,6 +293,20 @@ static void test_reserved_and_forwarded_ports_are_never_allocated(void **state)
 	assert_int_equal(out_udp(&lab, "10.0.0.2", 8080, R2, 53), 8080);
 	lab_drain(&lab);
 	assert_int_not_equal(out_udp(&lab, "10.0.0.2", 8080, R1, 53), 8080);
+	lab_drain(&lab);
+
+	/* it becomes reserved while a mapping has it, which then goes while the address stays in use */
+	lab.reserved[0].port = 4500;
+	lab_load(&lab);
+	assert_int_equal(out_udp(&lab, "10.0.0.2", 8080, R1, 53), 8080);
+	lab.reserved[0].port = 8080;
+	lab_load(&lab);
+	for (unsigned i = 0; i < 5; i++) {
+		lab_wait(&lab, 100);
+		out_udp(&lab, "10.0.0.9", 999, R1, 53);
+	}
+	assert_int_equal(lab_stats(&lab).mappings, 1);
+	assert_int_not_equal(out_udp(&lab, "10.0.0.2", 8080, R1, 53), 8080);
 	lab.conf.n_reserved = 0;
 	lab_load(&lab);
 	assert_int_equal(out_udp(&lab, "10.0.0.4", 8080, R1, 53), 8080);
@@ -850,6 +864,15 @@ static void test_hairpin_between_mappings_obeys_the_filter_and_opens_by_knocking
 		assert_to(p, "10.0.0.2", 5000);
 		assert_sums(p);
 		free(p.b);
+		/* either side's packets keep it alive */
+		for (unsigned i = 0; i < 4; i++) {
+			lab_wait(&lab, 200);
+			p = i < 2 ? packet_udp("10.0.0.3", 6000, EXT, 5000, "keep") :
+				    packet_udp("10.0.0.2", 5000, EXT, 6000, "keep");
+			assert_translates(&lab, INSIDE, p);
+			free(p.b);
+		}
+		assert_int_equal(lab_sessions(&lab), 2);	/* it and its knock */
 		p = packet_udp("10.0.0.2", 5000, EXT, 6000, "through");
 		assert_translates(&lab, INSIDE, p);
 		assert_from(p, EXT, 5000);
@@ -866,6 +889,78 @@ static void test_hairpin_between_mappings_obeys_the_filter_and_opens_by_knocking
 		lab_drain(&lab);
 		lab_free(&lab);
 	}
+}
+
+static void test_each_knock_opens_for_its_own_endpoint(void **state)
+{
+	struct lab lab;
+	struct packet p;
+
+	(void)state;
+	lab_init(&lab);
+	lab_base(&lab);
+	lab.conf.filtering = NAT_ADDRESS_AND_PORT_DEPENDENT;
+	lab_load(&lab);
+	out_udp(&lab, "10.0.0.2", 5000, R1, 53);
+	out_udp(&lab, "10.0.0.3", 6000, R1, 53);
+	out_udp(&lab, "10.0.0.4", 7000, R1, 53);
+	out_udp(&lab, "10.0.0.4", 8000, R1, 53);
+	for (unsigned port = 6000; port <= 7000; port += 1000) {
+		p = packet_udp("10.0.0.2", 5000, EXT, port, "punch");
+		assert_drops(&lab, INSIDE, p, nat_filtered);
+		free(p.b);
+	}
+	p = packet_udp("10.0.0.3", 6000, EXT, 5000, "x");
+	assert_translates(&lab, INSIDE, p);
+	free(p.b);
+	p = packet_udp("10.0.0.4", 7000, EXT, 5000, "x");
+	assert_translates(&lab, INSIDE, p);
+	free(p.b);
+	p = packet_udp("10.0.0.4", 8000, EXT, 5000, "x");
+	assert_drops(&lab, INSIDE, p, nat_filtered);
+	free(p.b);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_packets_from_outside_are_no_hairpin(void **state)
+{
+	struct lab lab;
+	struct packet p;
+
+	(void)state;
+	lab_init(&lab);
+	lab_base(&lab);
+	lab.rules[0].source = net4("0.0.0.0/0");
+	lab.conf.hairpin = false;
+	lab_load(&lab);
+	p = packet_tcp(R1, 4000, EXT, 8080, SYN, 1, 0, "");
+	assert_translates(&lab, OUTSIDE, p);
+	assert_from(p, R1, 4000);
+	assert_to(p, "10.0.0.80", 80);
+	free(p.b);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_hairpin_by_the_routers_own_address_with_a_rule_for_any_interface_M9(void **state)
+{
+	struct lab lab;
+	struct packet p;
+
+	(void)state;
+	lab_init(&lab);
+	lab_base(&lab);
+	lab.rules[1].destination = net4("203.0.113.1");
+	lab.rules[1].iface = NAT_IFACE_ANY;
+	lab_load(&lab);
+	p = packet_tcp("10.0.0.2", 50000, "203.0.113.1", 8080, SYN, 1, 0, "");
+	assert_translates(&lab, INSIDE, p);
+	assert_from(p, EXT, 50000);
+	assert_to(p, "10.0.0.80", 80);
+	free(p.b);
+	lab_drain(&lab);
+	lab_free(&lab);
 }
 
 static void test_hairpin_from_static_and_to_static_M9(void **state)
@@ -1092,6 +1187,9 @@ int main(void)
 		cmocka_unit_test(test_exempt_holds_for_destination_translation_too_C5),
 		cmocka_unit_test(test_hairpin_to_a_forwarded_port_changes_both_addresses_C31_M9),
 		cmocka_unit_test(test_hairpin_between_mappings_obeys_the_filter_and_opens_by_knocking_M9),
+		cmocka_unit_test(test_each_knock_opens_for_its_own_endpoint),
+		cmocka_unit_test(test_packets_from_outside_are_no_hairpin),
+		cmocka_unit_test(test_hairpin_by_the_routers_own_address_with_a_rule_for_any_interface_M9),
 		cmocka_unit_test(test_hairpin_from_static_and_to_static_M9),
 		cmocka_unit_test(test_hairpin_to_oneself_M9),
 		cmocka_unit_test(test_third_interface_reaches_forwarded_ports_untranslated_source),

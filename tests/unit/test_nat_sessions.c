@@ -267,6 +267,23 @@ static void test_tcp_refused_connection_is_reset_by_its_ack_T4(void **state)
 	lab_free(&lab);
 }
 
+static void test_tcp_blind_syn_ack_does_not_count_as_an_answer(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	tcp_out(&lab, "10.0.0.2", 4000, SYN, 1000, 0, "");
+	tcp_in(&lab, 4000, SYN | ACK, 0x12345678, 999, "");
+	tcp_in(&lab, 4000, SYN | ACK, 0x12345678, 1002, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_SYN_SENT);
+	/* the real one is still understood */
+	tcp_in(&lab, 4000, SYN | ACK, 5000, 1001, "");
+	tcp_out(&lab, "10.0.0.2", 4000, ACK, 1001, 5001, "");
+	assert_int_equal(tcp_state(&lab), NAT_TCP_ESTABLISHED);
+	lab_free(&lab);
+}
+
 static void test_tcp_blind_fin_does_not_close(void **state)
 {
 	struct lab lab;
@@ -434,6 +451,54 @@ static void test_port_is_held_for_its_host_for_120_s_T5(void **state)
 	lab_load(&lab);
 	lab_wait(&lab, 300);
 	assert_int_equal(udp_out(&lab, "10.0.0.5", 5000, R1, 53), NAT_TRANSLATE);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_cleared_port_is_free_though_strangers_had_sessions_T5(void **state)
+{
+	struct lab lab;
+	struct nat_filter f = {.destination = net4(R1)};
+	uint32_t cursor = 0;
+
+	(void)state;
+	base(&lab);
+	lab.conf.filtering = NAT_ENDPOINT_INDEPENDENT;
+	lab.pools[0].port_lo = lab.pools[0].port_hi = 50000;
+	lab_load(&lab);
+	assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R1, 53), NAT_TRANSLATE);
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(udp_in(&lab, R2, 900 + i, 50000), NAT_TRANSLATE);
+	assert_int_equal(nat_session_clear(lab.nat, &f, &cursor, 1000), 1);
+	assert_int_equal(udp_in(&lab, R2, 999, 50000), NAT_DROP);
+	nat_worker_tick(lab.nat, lab.now, 100);
+	assert_int_equal(lab_sessions(&lab), 0);
+	assert_int_equal(udp_out(&lab, "10.0.0.3", 5000, R1, 53), NAT_TRANSLATE);
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
+static void test_mapping_taken_up_again_while_it_is_being_cleared_lives_on(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	lab.conf.filtering = NAT_ENDPOINT_INDEPENDENT;
+	lab_load(&lab);
+	udp_out(&lab, "10.0.0.2", 5000, R1, 53);
+	lab_wait(&lab, 100);
+	for (unsigned i = 0; i < 50; i++)
+		assert_int_equal(udp_in(&lab, R2, 900 + i, 5000), NAT_TRANSLATE);
+	/* the only outbound session expires; the slice ends amid the others */
+	lab.now += 200000;
+	nat_worker_tick(lab.nat, lab.now, 10);
+	assert_in_range(lab_sessions(&lab), 30, 49);
+	assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R1, 54), NAT_TRANSLATE);
+	lab_wait(&lab, 1);
+	assert_in_range(lab_sessions(&lab), 30, 50);
+	assert_int_equal(udp_in(&lab, R1, 54, 5000), NAT_TRANSLATE);
+	assert_int_equal(lab_stats(&lab).mappings, 1);
 	lab_drain(&lab);
 	lab_free(&lab);
 }
@@ -745,6 +810,24 @@ static void test_sessions_of_changed_rules_match_no_longer_and_go(void **state)
 	lab_free(&lab);
 }
 
+static void test_held_port_of_a_rule_that_is_gone_is_freed_by_the_sweep(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	base(&lab);
+	udp_out(&lab, "10.0.0.2", 5000, R1, 53);
+	lab_wait(&lab, 300);
+	assert_int_equal(lab_stats(&lab).mappings, 1);
+	lab.ranges[0] = (struct nat_range){ip4("203.0.113.11"), ip4("203.0.113.11")};
+	lab_load(&lab);
+	nat_worker_tick(lab.nat, lab.now, 1000);
+	assert_true(nat_worker_swept(lab.nat));
+	assert_int_equal(lab_stats(&lab).mappings, 0);
+	assert_int_equal(lab_stats(&lab).external_addresses, 0);
+	lab_free(&lab);
+}
+
 static void test_random_reloads_under_traffic_leak_nothing(void **state)
 {
 	struct lab lab;
@@ -873,11 +956,14 @@ int main(void)
 		cmocka_unit_test(test_tcp_reset_of_one_connection_leaves_its_neighbour_C35),
 		cmocka_unit_test(test_tcp_refused_connection_is_reset_by_its_ack_T4),
 		cmocka_unit_test(test_tcp_blind_fin_does_not_close),
+		cmocka_unit_test(test_tcp_blind_syn_ack_does_not_count_as_an_answer),
 		cmocka_unit_test(test_tcp_sequence_numbers_wrap),
 		cmocka_unit_test(test_udp_lives_300_s_from_the_last_outbound_packet_C38_M6_M7),
 		cmocka_unit_test(test_icmp_query_lives_60_s_I1),
 		cmocka_unit_test(test_inbound_sessions_do_not_keep_a_mapping_M7),
 		cmocka_unit_test(test_port_is_held_for_its_host_for_120_s_T5),
+		cmocka_unit_test(test_cleared_port_is_free_though_strangers_had_sessions_T5),
+		cmocka_unit_test(test_mapping_taken_up_again_while_it_is_being_cleared_lives_on),
 		cmocka_unit_test(test_tick_works_in_slices),
 		cmocka_unit_test(test_shorter_timeout_applies_to_sessions_that_exist),
 		cmocka_unit_test(test_exhausted_pool_refuses_new_and_keeps_old_C33_C4),
@@ -887,6 +973,7 @@ int main(void)
 		cmocka_unit_test(test_sessions_are_listed_and_cleared_by_filter),
 		cmocka_unit_test(test_reload_keeps_sessions_of_unchanged_rules),
 		cmocka_unit_test(test_sessions_of_changed_rules_match_no_longer_and_go),
+		cmocka_unit_test(test_held_port_of_a_rule_that_is_gone_is_freed_by_the_sweep),
 		cmocka_unit_test(test_random_reloads_under_traffic_leak_nothing),
 		cmocka_unit_test(test_memory_per_session_is_at_most_192_bytes),
 		cmocka_unit_test(test_create_gives_all_back_when_memory_runs_out),
