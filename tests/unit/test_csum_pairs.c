@@ -5,6 +5,9 @@
  * out: some word of a packet does not change and is not 0 (csum.h says where that fails, and
  * test_icmp_message_that_becomes_all_zero_K1 tests that).
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "test_csum_oracle.h"
 
 #include <csum.h>
