@@ -129,8 +129,10 @@ int eal_start(const char *program, int argc, char **argv, const struct eal_needs
 		args[n++] = (char *)"--lcores";
 		args[n++] = lcores.s;
 		choose_memory(args, &n, needs, mib);
-		if (!needs->pci)
+		if (!needs->pci) {
 			args[n++] = (char *)"--no-pci";
+			args[n++] = (char *)"--iova-mode=va";	/* half the memory for packet buffers */
+		}
 		args[n++] = (char *)"--no-telemetry";
 		args[n++] = (char *)"--log-level=4";
 	}
