@@ -136,15 +136,19 @@ static inline csum_sum_t csum_pseudo_v6(const void *src16, const void *dst16, ui
 static inline uint64_t csum_ipv4_header_acc(const void *hdr, unsigned ihl_bytes)
 {
 	const unsigned char *p = (const unsigned char *)hdr;
-	uint32_t w[5];
+	uint32_t a, b, c, d, e; /* not an array: gcc would take it through a vector and the stack */
 	uint64_t acc;
 	unsigned i;
 
-	memcpy(w, p, sizeof(w));
-	acc = (uint64_t)w[0] + w[1] + w[2] + w[3] + w[4];
+	memcpy(&a, p, 4);
+	memcpy(&b, p + 4, 4);
+	memcpy(&c, p + 8, 4);
+	memcpy(&d, p + 12, 4);
+	memcpy(&e, p + 16, 4);
+	acc = (uint64_t)a + b + c + d + e;
 	for (i = 20; i < ihl_bytes; i += 4) {
-		memcpy(w, p + i, 4);
-		acc += w[0];
+		memcpy(&a, p + i, 4);
+		acc += a;
 	}
 	return acc;
 }
@@ -174,7 +178,11 @@ static inline csum_be_t csum_ipv4_header(const void *hdr, unsigned ihl_bytes)
  * pass (RFC 1624 section 5), never by comparing with a recomputed value. */
 static inline bool csum_ipv4_header_ok(const void *hdr, unsigned ihl_bytes)
 {
-	return csum_fold_sum(csum_ipv4_header_sum(hdr, ihl_bytes)) == 0xffff;
+	uint64_t acc = csum_ipv4_header_acc(hdr, ihl_bytes);
+
+	/* It folds to 0xffff when it is a multiple of 0xffff other than 0. Multiplying by the inverse of 0xffff
+	 * modulo 2^64 maps the multiples, and only those, to their quotients: one multiplication for the folds. */
+	return acc != 0 && acc * 0xfffefffefffeffffu <= UINT64_MAX / 0xffff;
 }
 
 /* ---- chains --------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include <rte_ip.h>
 #include <rte_malloc.h>
 #include <rte_pause.h>
-#include <rte_prefetch.h>
 
 #include "call.h"
 #include "frag.h"
@@ -22,38 +21,47 @@
 #define ICMP_RATE_S       1000	/* errors a second and worker ... */
 #define ICMP_BURST        100	/* ... and at once */
 #define IDLE_TURNS        256	/* turns without a packet after which the core is offered to others */
-#define PREFETCH_AHEAD    4
 
 /* ---- the stages ------------------------------------------------------------------------------ */
+
+/* A frame that is not of the plain sort. Is there a packet in *p now? */
+static bool parse_one(struct worker *w, struct rte_mbuf *m, uint16_t port, struct pkt *p)
+{
+	struct dp_counters *c = w->counters;
+	uint32_t bytes = m->pkt_len;
+	enum parse_result r = parse_frame(w->snap, m, port, p, &c->events[FWD_E_checksums_completed]);
+	uint16_t in = p->nat.iface < FWD_MAX_IFACES ? p->nat.iface : FWD_MAX_IFACES;
+
+	c->iface[in].rx_packets++;
+	c->iface[in].rx_bytes += bytes;
+	if (likely(r == PARSE_IP4))
+		return true;
+	if (r == PARSE_ARP)
+		output_punt(w, p->m, PUNT_ARP, p->nat.iface);
+	else
+		worker_drop(w, p->m, p->nat.iface, p->drop);
+	return false;
+}
 
 /* Frames to packets: ARP goes to control, what fails a check is dropped. Returns how many packets. */
 static unsigned stage_parse(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port, struct pkt *pkts)
 {
-	const struct fwd_snapshot *snap = w->snap;
-	struct dp_counters *c = w->counters;
-	unsigned n_out = 0;
+	uint16_t native = w->snap->ports[port].native_iface;
+	unsigned n_out = 0, n_plain = 0;
+	uint64_t bytes = 0;
 
-	for (unsigned i = 0; i < n && i < PREFETCH_AHEAD; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
 	for (unsigned i = 0; i < n; i++) {
-		struct pkt *p = &pkts[n_out];
-		uint32_t bytes = m[i]->pkt_len;
-		enum parse_result r;
-		uint16_t in;
+		unsigned k = parse_plain(w->snap, m + i, n - i, port, pkts + n_out, &bytes);
 
-		if (i + PREFETCH_AHEAD < n)
-			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
-		r = parse_frame(snap, m[i], port, p, &c->events[FWD_E_checksums_completed]);
-		in = p->nat.iface < FWD_MAX_IFACES ? p->nat.iface : FWD_MAX_IFACES;
-		c->iface[in].rx_packets++;
-		c->iface[in].rx_bytes += bytes;
-		if (likely(r == PARSE_IP4)) {
-			n_out++;
-		} else if (r == PARSE_ARP) {
-			output_punt(w, p->m, PUNT_ARP, p->nat.iface);
-		} else {
-			worker_drop(w, p->m, p->nat.iface, p->drop);
-		}
+		n_plain += k;
+		n_out += k;
+		i += k;
+		if (i < n)
+			n_out += parse_one(w, m[i], port, &pkts[n_out]);
+	}
+	if (n_plain > 0) {
+		w->counters->iface[native].rx_packets += n_plain;
+		w->counters->iface[native].rx_bytes += bytes;
 	}
 	return n_out;
 }
