@@ -10,7 +10,7 @@
 struct own {
 	struct fwd_address a;
 	uint16_t local;		/* next hop NH_LOCAL */
-	uint16_t glean;		/* NH_GLEAN of its prefix, shared with others of the interface in it; 0 for a /32 */
+	uint16_t glean;		/* NH_GLEAN of its prefix, shared with others in it; a /32: 0 */
 	bool announce;		/* not announced yet */
 };
 
@@ -79,7 +79,8 @@ static rte_be32_t broadcast(const struct fwd_address *a)
 
 static bool is_broadcast(const struct fwd_address *a, rte_be32_t addr_be)
 {
-	return a->len <= 30 && (addr_be == network(a) || addr_be == broadcast(a));	/* RFC 3021: none in a /31 */
+	/* RFC 3021: none in a /31 */
+	return a->len <= 30 && (addr_be == network(a) || addr_be == broadcast(a));
 }
 
 static struct own *find_own(uint16_t iface, rte_be32_t addr_be)
@@ -244,7 +245,8 @@ static void remove_own(struct own *o)
 	*o = w->own[--w->n];
 	for (unsigned i = 0; i < adr.n; i++) {
 		if (adr.order[i].addr_be == gone.a.addr_be) {
-			memmove(&adr.order[i], &adr.order[i + 1], (adr.n - i - 1) * sizeof(*adr.order));
+			memmove(&adr.order[i], &adr.order[i + 1],
+				(adr.n - i - 1) * sizeof(*adr.order));
 			adr.n--;
 			break;
 		}
@@ -292,7 +294,8 @@ static int insert_own(const struct fwd_address *a, struct fwd_err *err)
 	w->broadcast = bcast;
 	w->n++;
 	adr.order[adr.n++] = *a;
-	if ((glean && !twin && fib_set(rte_be_to_cpu_32(network(a)), a->len, glean)) || settle_all(a)) {
+	if ((glean && !twin && fib_set(rte_be_to_cpu_32(network(a)), a->len, glean)) ||
+	    settle_all(a)) {
 		remove_own(o);
 		return dp_err(err, -ENOSPC, "%s", fib_full_reason());
 	}
@@ -301,12 +304,14 @@ static int insert_own(const struct fwd_address *a, struct fwd_err *err)
 
 /* ---- adding and deleting --------------------------------------------------------------------- */
 
-/* Is the prefix a static route? (Gleans, local and broadcast entries are ours, a /32 to itself is a neighbour's.) */
+/* Is the prefix a static route? (Connected, local and broadcast ones are ours, a /32 to itself is a
+ * neighbour's.) */
 static bool is_static(rte_be32_t addr_be, uint8_t len)
 {
 	const struct fwd_nexthop *nh = &dp.nexthops[fib_get(rte_be_to_cpu_32(addr_be), len)];
 
-	return nh->type == NH_GROUP || (nh->type == NH_NEIGHBOUR && !(len == 32 && nh->addr_be == addr_be));
+	return nh->type == NH_GROUP ||
+	       (nh->type == NH_NEIGHBOUR && !(len == 32 && nh->addr_be == addr_be));
 }
 
 static int check_takes(rte_be32_t addr_be, struct fwd_err *err)
@@ -328,7 +333,8 @@ static int check_shape(const struct fwd_address *a, struct fwd_err *err)
 			      ip_text(a->addr_be).s);
 	if (is_broadcast(a, a->addr_be))
 		return dp_err(err, -EINVAL, "%s is the %s address of %s/%u", ip_text(a->addr_be).s,
-			      a->addr_be == network(a) ? "network" : "broadcast", ip_text(network(a)).s, a->len);
+			      a->addr_be == network(a) ? "network" : "broadcast",
+			      ip_text(network(a)).s, a->len);
 	return 0;
 }
 
@@ -340,13 +346,14 @@ static int check_others(const struct fwd_address *a, struct fwd_err *err)
 
 		if (b->addr_be == a->addr_be) {
 			if (b->iface == a->iface && b->len == a->len)
-				return dp_err(err, -EEXIST, "%s/%u is there already", ip_text(a->addr_be).s, a->len);
-			return dp_err(err, -EADDRINUSE, "%s is there already as %s/%u on '%s'", ip_text(a->addr_be).s,
-				      ip_text(b->addr_be).s, b->len, name);
+				return dp_err(err, -EEXIST, "%s/%u is there already",
+					      ip_text(a->addr_be).s, a->len);
+			return dp_err(err, -EADDRINUSE, "%s is there already as %s/%u on '%s'",
+				      ip_text(a->addr_be).s, ip_text(b->addr_be).s, b->len, name);
 		}
 		if (b->iface != a->iface && b->len == a->len && network(b) == network(a))
-			return dp_err(err, -EADDRINUSE, "%s/%u is connected to '%s' already", ip_text(network(a)).s,
-				      a->len, name);
+			return dp_err(err, -EADDRINUSE, "%s/%u is connected to '%s' already",
+				      ip_text(network(a)).s, a->len, name);
 	}
 	return 0;
 }
@@ -364,7 +371,8 @@ int fwd_address_add(const struct fwd_address *a, struct fwd_err *err)
 	if (rc)
 		return rc;
 	if (adr.of[a->iface].n == FWD_IFACE_ADDRS)
-		return dp_err(err, -ENOSPC, "an interface has at most %d addresses", FWD_IFACE_ADDRS);
+		return dp_err(err, -ENOSPC, "an interface has at most %d addresses",
+			      FWD_IFACE_ADDRS);
 	if (a->len < 32 && is_static(network(a), a->len))
 		return dp_err(err, -EADDRINUSE, "there is a static route to %s/%u: delete it first",
 			      ip_text(network(a)).s, a->len);
@@ -397,7 +405,8 @@ int fwd_address_del(const struct fwd_address *a, struct fwd_err *err)
 	int rc;
 
 	if (!o || o->a.len != a->len)
-		return dp_err(err, -ENOENT, "no address %s/%u there", ip_text(a->addr_be).s, a->len);
+		return dp_err(err, -ENOENT, "no address %s/%u there", ip_text(a->addr_be).s,
+			      a->len);
 	rc = adr.hooks.may_go(&o->a, err);
 	if (rc)
 		return rc;

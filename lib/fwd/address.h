@@ -2,8 +2,9 @@
 /*
  * The router's own addresses and the prefixes that they connect.
  *
- * Owns the list of addresses, their next hops (own, broadcast, connected network) and those next hops' prefixes in the
- * table. What depends on an address (neighbours) lies above and is reached by struct address_hooks. Control thread only.
+ * Owns the list of addresses, their next hops (own, broadcast, connected network) and those next
+ * hops' prefixes in the table. What depends on an address (neighbours) lies above and is reached by
+ * struct address_hooks. Control thread only.
  */
 #ifndef FWD_ADDRESS_H
 #define FWD_ADDRESS_H
@@ -13,7 +14,8 @@
 #include "iface.h"
 
 struct address_hooks {
-	/* May addr_be become the router's own or a broadcast address? -EADDRINUSE with a message: it is a neighbour. */
+	/* May addr_be become the router's own or a broadcast address? -EADDRINUSE with a message:
+	 * it is a neighbour. */
 	int (*may_take)(rte_be32_t addr_be, struct fwd_err *err);
 	/* -EBUSY with a message while a gateway needs the address. */
 	int (*may_go)(const struct fwd_address *a, struct fwd_err *err);
@@ -33,8 +35,8 @@ const struct fwd_address *address_at(uint16_t iface, unsigned i);
 
 /* Is it an own address of this interface? */
 bool address_own(uint16_t iface, rte_be32_t addr_be);
-/* Does it lie in a connected prefix of this interface, so that a neighbour may have it? (Own, network and broadcast
- * addresses don't.) */
+/* Does it lie in a connected prefix of this interface, so that a neighbour may have it? (Own,
+ * network and broadcast addresses don't.) */
 bool address_on_link(uint16_t iface, rte_be32_t addr_be);
 /* The interface whose connected prefix covers addr_be, the longest one; FWD_IFACE_NONE: none. */
 uint16_t address_connected(rte_be32_t addr_be, uint8_t *len);

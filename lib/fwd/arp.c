@@ -31,7 +31,8 @@ bool arp_parse(const uint8_t *frame, unsigned len, struct arp *out)
 	if (eth.ether_type != RTE_BE16(RTE_ETHER_TYPE_ARP) || len < at + sizeof(arp))
 		return false;
 	memcpy(&arp, frame + at, sizeof(arp));
-	if (arp.arp_hardware != RTE_BE16(HTYPE_ETHERNET) || arp.arp_protocol != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
+	if (arp.arp_hardware != RTE_BE16(HTYPE_ETHERNET) ||
+	    arp.arp_protocol != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
 	    arp.arp_hlen != RTE_ETHER_ADDR_LEN || arp.arp_plen != sizeof(rte_be32_t))
 		return false;
 	if (arp.arp_opcode != RTE_BE16(ARP_REQUEST) && arp.arp_opcode != RTE_BE16(ARP_REPLY))

@@ -43,7 +43,8 @@ uint64_t control_now_ms(void)
 
 /* ---- ARP ------------------------------------------------------------------------------------- */
 
-/* Is addr_be an address for which the router answers on this interface: its own, or one that it translates to? */
+/* Is addr_be an address for which the router answers on this interface: its own, or one that it
+ * translates to? */
 static bool answers_for(const struct iface *i, rte_be32_t addr_be)
 {
 	const struct nat_config *nat = snapshot_nat();
@@ -69,8 +70,10 @@ static void conflict(const struct iface *i, const struct arp *a)
 	if (ctl.defended_ms[i->id] && now < ctl.defended_ms[i->id] + DEFEND_MS)
 		return;
 	ctl.defended_ms[i->id] = now;
-	dp_log(FWD_LOG_WARNING, "interface '%s': %02x:%02x:%02x:%02x:%02x:%02x uses %s, an address of the router",
-	       i->conf.name, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], ip_text(a->sender_be).s);
+	dp_log(FWD_LOG_WARNING,
+	       "interface '%s': %02x:%02x:%02x:%02x:%02x:%02x uses %s, an address of the router",
+	       i->conf.name, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
+	       ip_text(a->sender_be).s);
 	arp_announce(i, a->sender_be);
 }
 
@@ -134,7 +137,7 @@ static void arp_socket(uint16_t id)
 		const struct iface *in;
 
 		if (len < 0)
-			return;	/* none left, or the kernel interface is down: epoll tells when that changes */
+			return;	/* none left, or the kernel interface is down: epoll will tell */
 		in = iface_tagged(id, vlan);
 		if (in)
 			control_arp_input(in->id, frame, len);
@@ -161,7 +164,7 @@ static uint64_t refresh_ports(void)
 	return ctl.refresh_ms - now;
 }
 
-/* Does what is due. Returns the milliseconds to the next, and sees to it that the loop wakes by then. */
+/* Does what is due. Returns the milliseconds to the next, and has the loop woken by then. */
 static int serve_timers(void)
 {
 	int ms = neigh_tick(TIMER_BUDGET), refresh = refresh_ports();
@@ -221,7 +224,7 @@ int fwd_poll(void)
 		switch (events[k].data.u32) {
 		case EVENT_PUNT:
 			if (read(dp.punt_event_fd, &count, sizeof(count)) < 0)
-				count = 0;	/* somebody was faster; the ring says what there is */
+				count = 0; /* somebody was faster; the ring says what there is */
 			break;
 		case EVENT_TIMER:
 			if (read(ctl.timer_fd, &count, sizeof(count)) < 0)
@@ -233,8 +236,8 @@ int fwd_poll(void)
 	}
 	more = serve_punts();
 	ms = serve_timers();
-	/* Neighbours' own prefixes. There is one control thread, and it commits at the end of each command, so nothing of
-	 * a command is staged half-way here. */
+	/* Neighbours' own prefixes. There is one control thread, and it commits at the end of each
+	 * command, so nothing of a command is staged half-way here. */
 	if (fib_staged() && fwd_commit(&err))
 		dp_log(FWD_LOG_ERROR, "neighbours could not be published: %s", err.msg);
 	return more ? 0 : ms;
@@ -246,9 +249,10 @@ static void port_opened(const struct iface *i)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = i->id };
 
-	if (i->port->arp_fd >= 0 && epoll_ctl(ctl.epoll_fd, EPOLL_CTL_ADD, i->port->arp_fd, &ev) < 0)
-		dp_log(FWD_LOG_ERROR, "interface '%s': its ARP socket can't be watched: %s", i->conf.name,
-		       strerror(errno));
+	if (i->port->arp_fd >= 0 &&
+	    epoll_ctl(ctl.epoll_fd, EPOLL_CTL_ADD, i->port->arp_fd, &ev) < 0)
+		dp_log(FWD_LOG_ERROR, "interface '%s': its ARP socket can't be watched: %s",
+		       i->conf.name, strerror(errno));
 }
 
 static void port_closing(const struct iface *i)

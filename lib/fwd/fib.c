@@ -10,17 +10,18 @@
 #include "dp.h"
 #include "fib.h"
 
-/* A table starts with room for this many prefixes, and for longer ones in this many /24 networks. */
+/* A table starts with room for so many prefixes, and for longer ones in so many /24 networks. */
 #define FIB_START      16384
 #define FIB_START_TBL8 4096
 #define FIB_GROWTH     4
 /* Connected, local and neighbours' prefixes come on top of max_routes. */
 #define FIB_HEADROOM 65536
 
-/* rte_fib counts the tbl8 groups that it needs by /24 networks with longer prefixes. In 22.11 it forgets to when the
- * first such prefix has its parent's next hop, and then counts down below zero when that goes: no longer prefix is taken
- * any more. And an edit of a shorter prefix wants two free groups for a moment, stopping half-way without. So we count
- * ourselves, keep two spare, and add a longer prefix with a next hop that no parent has, before the right one. */
+/* rte_fib counts the tbl8 groups that it needs by /24 networks with longer prefixes. In 22.11 it
+ * forgets to when the first such prefix has its parent's next hop, and then counts down below zero
+ * when that goes: no longer prefix is taken any more. And an edit of a shorter prefix wants two
+ * free groups for a moment, stopping half-way without. So we count ourselves, keep two spare, and
+ * add a longer prefix with a next hop that no parent has, before the right one. */
 #define FIB_TBL8_SPARE 2
 #define FIB_NH_UNUSED  0x7fffffffu
 
@@ -31,9 +32,9 @@ struct fib_edit {
 
 static struct {
 	struct rte_fib *active;		/* what workers read */
-	struct rte_fib *standby;	/* what is edited; NULL: could not be rebuilt, no edits until it is */
-	struct rte_fib *grown;		/* empty: takes the active copy's place after the next commit */
-	uint32_t size, max_size;	/* prefixes that the standby has room for; nodes are twice as many */
+	struct rte_fib *standby;	/* what is edited; NULL: could not be rebuilt yet */
+	struct rte_fib *grown;		/* empty: replaces the active copy after the next commit */
+	uint32_t size, max_size;	/* prefixes that fit the standby; nodes are twice as many */
 	uint32_t tbl8;			/* groups that it has room for, at most FIB_TBL8 */
 	unsigned groups;		/* those in use: /24 networks with longer prefixes */
 	struct fib_edit *log;		/* what standby has and active has not */
@@ -127,7 +128,8 @@ static bool walk_below(struct rte_rib *rib, uint32_t ip, uint8_t len,
 	return true;
 }
 
-static void walk(struct rte_fib *f, bool (*fn)(void *arg, uint32_t ip, uint8_t len, uint32_t nh), void *arg)
+static void walk(struct rte_fib *f, bool (*fn)(void *arg, uint32_t ip, uint8_t len, uint32_t nh),
+		 void *arg)
 {
 	struct rte_rib *rib = rte_fib_get_rib(f);
 	struct rte_rib_node *root = rte_rib_lookup_exact(rib, 0, 0);
@@ -248,7 +250,8 @@ int fib_set(uint32_t ip, uint8_t len, uint32_t nh)
 		return -ENOSPC;
 	}
 	for (;;) {
-		rc = copy_set(fib.standby, ip, len, nh, fib.tbl8 - FIB_TBL8_SPARE - fib.groups, &new_group);
+		rc = copy_set(fib.standby, ip, len, nh, fib.tbl8 - FIB_TBL8_SPARE - fib.groups,
+			      &new_group);
 		if (rc == 0)
 			break;
 		/* -ENOMEM: out of nodes, -ENOSPC: out of groups */
@@ -334,7 +337,8 @@ static int replay(struct rte_fib *f)
 		const struct fib_edit *e = &fib.log[i];
 
 		/* The standby had room for it, with the same history. */
-		rc = e->nh ? copy_set(f, e->ip, e->len, e->nh, 1, &new_group) : rte_fib_delete(f, e->ip, e->len);
+		rc = e->nh ? copy_set(f, e->ip, e->len, e->nh, 1, &new_group)
+			   : rte_fib_delete(f, e->ip, e->len);
 	}
 	return rc;
 }
@@ -362,7 +366,8 @@ void fib_published(void)
 		rte_fib_free(fib.standby);
 		fib.standby = NULL;
 	} else if (rc && !fib.log_lost) {
-		dp_log(FWD_LOG_ERROR, "the two copies of the forwarding table differed (%s): rebuilt",
+		dp_log(FWD_LOG_ERROR,
+		       "the two copies of the forwarding table differed (%s): rebuilt",
 		       rte_strerror(-rc));
 	}
 	fib.n_log = 0;

@@ -2,13 +2,14 @@
 /*
  * The forwarding table: prefixes and the next hops that they lead to.
  *
- * Owns two copies of one table (left-right). Workers read the active copy; edits go to the standby copy and into a log.
- * After a commit has made every worker read the standby, the log is replayed into the other. So no worker ever sees a
- * table that is being edited, which DIR-24-8 needs: it frees and reuses tbl8 groups at once, and a reader in the middle
- * would find the group of another prefix. Both copies grow together, as far as the maximum.
+ * Owns two copies of one table (left-right). Workers read the active copy; edits go to the standby
+ * copy and into a log. After a commit has made every worker read the standby, the log is replayed
+ * into the other. So no worker ever sees a table that is being edited, which DIR-24-8 needs: it
+ * frees and reuses tbl8 groups at once, and a reader in the middle would find the group of another
+ * prefix. Both copies grow together, as far as the maximum.
  *
- * Each copy has an rte_rib inside, the standby's being control's own view: with everything staged. Addresses are in host
- * order here. Called by the control thread only.
+ * Each copy has an rte_rib inside, the standby's being control's own view: with everything staged.
+ * Addresses are in host order here. Called by the control thread only.
  */
 #ifndef FWD_FIB_H
 #define FWD_FIB_H
@@ -25,7 +26,8 @@
 int fib_init(uint32_t max_routes, struct fwd_err *err);
 void fib_fini(void);
 
-/* Adds a prefix or changes its next hop (never 0). -ENOSPC when the table is full, with nothing changed. */
+/* Adds a prefix or changes its next hop (never 0). -ENOSPC when the table is full, with nothing
+ * changed. */
 int fib_set(uint32_t ip, uint8_t len, uint32_t nh);
 /* -ENOENT when it isn't there. */
 int fib_unset(uint32_t ip, uint8_t len);

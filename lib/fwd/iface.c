@@ -7,7 +7,8 @@
 
 static struct {
 	struct iface table[FWD_MAX_IFACES];
-	uint16_t next;	/* ids are given out in turn, so that a packet on its way seldom meets its id's next owner */
+	/* Ids are given out in turn: a packet on its way seldom meets the next owner of its id. */
+	uint16_t next;
 	struct iface_hooks hooks;
 } ifs;
 
@@ -94,19 +95,23 @@ static int add_vlan(struct iface *i, const struct fwd_iface_conf *conf, struct f
 	const struct iface *other;
 
 	if (!parent)
-		return dp_err(err, -ENOENT, "no interface '%s' for VLAN %u to lie on", conf->parent, conf->vlan);
+		return dp_err(err, -ENOENT, "no interface '%s' for VLAN %u to lie on", conf->parent,
+			      conf->vlan);
 	if (parent->parent != FWD_IFACE_NONE)
-		return dp_err(err, -EINVAL, "'%s' is a VLAN interface itself: a VLAN lies on a port", conf->parent);
+		return dp_err(err, -EINVAL,
+			      "'%s' is a VLAN interface itself: a VLAN lies on a port",
+			      conf->parent);
 	if (conf->vlan < 1 || conf->vlan > 4094)
 		return dp_err(err, -EINVAL, "VLAN id %u: 1 to 4094 are possible", conf->vlan);
 	if (conf->devargs[0])
 		return dp_err(err, -EINVAL, "a VLAN interface has no device of its own");
 	other = iface_tagged(parent->id, conf->vlan);
 	if (other)
-		return dp_err(err, -EADDRINUSE, "VLAN %u of '%s' is interface '%s' already", conf->vlan, conf->parent,
-			      other->conf.name);
+		return dp_err(err, -EADDRINUSE, "VLAN %u of '%s' is interface '%s' already",
+			      conf->vlan, conf->parent, other->conf.name);
 	if (conf->mtu > parent->mtu)
-		return dp_err(err, -EINVAL, "MTU %u is above that of '%s', %u", conf->mtu, conf->parent, parent->mtu);
+		return dp_err(err, -EINVAL, "MTU %u is above that of '%s', %u", conf->mtu,
+			      conf->parent, parent->mtu);
 	if (conf->rxqs)
 		return dp_err(err, -EINVAL, "a VLAN interface has the receive queues of its port");
 	i->parent = parent->id;
@@ -121,16 +126,19 @@ static int add_port(struct iface *i, const struct fwd_iface_conf *conf, struct f
 	int rc;
 
 	if (!conf->devargs[0])
-		return dp_err(err, -EINVAL, "interface '%s' needs a device or a VLAN to lie on", conf->name);
+		return dp_err(err, -EINVAL, "interface '%s' needs a device or a VLAN to lie on",
+			      conf->name);
 	if (rxqs > FWD_MAX_QUEUES)
-		return dp_err(err, -EINVAL, "%u receive queues: 1 to %u are possible", rxqs, FWD_MAX_QUEUES);
+		return dp_err(err, -EINVAL, "%u receive queues: 1 to %u are possible", rxqs,
+			      FWD_MAX_QUEUES);
 	for (unsigned id = 0; id < FWD_MAX_IFACES; id++) {
 		if (ifs.table[id].used && ifs.table[id].parent == FWD_IFACE_NONE)
 			polled += ifs.table[id].port->rxqs;
 	}
 	if (polled + rxqs > dp.n_workers * FWD_WORKER_RXQ)
-		return dp_err(err, -ENOSPC, "%u workers poll at most %u receive queues, %u are in use", dp.n_workers,
-			      dp.n_workers * FWD_WORKER_RXQ, polled);
+		return dp_err(err, -ENOSPC,
+			      "%u workers poll at most %u receive queues, %u are in use",
+			      dp.n_workers, dp.n_workers * FWD_WORKER_RXQ, polled);
 	i->port = calloc(1, sizeof(*i->port));
 	if (!i->port)
 		return dp_err(err, -ENOMEM, "no memory for a port");
@@ -151,11 +159,13 @@ int fwd_iface_add(const struct fwd_iface_conf *conf, struct fwd_err *err)
 	int rc;
 
 	if (!conf->name[0] || strnlen(conf->name, FWD_NAME_LEN) == FWD_NAME_LEN)
-		return dp_err(err, -EINVAL, "an interface name has 1 to %d characters", FWD_NAME_LEN - 1);
+		return dp_err(err, -EINVAL, "an interface name has 1 to %d characters",
+			      FWD_NAME_LEN - 1);
 	if (by_name(conf->name))
 		return dp_err(err, -EEXIST, "interface '%s' is there already", conf->name);
 	if (conf->mtu && (conf->mtu < FWD_MTU_MIN || conf->mtu > FWD_MTU_MAX))
-		return dp_err(err, -EINVAL, "MTU %u: %d to %d are possible", conf->mtu, FWD_MTU_MIN, FWD_MTU_MAX);
+		return dp_err(err, -EINVAL, "MTU %u: %d to %d are possible", conf->mtu, FWD_MTU_MIN,
+			      FWD_MTU_MAX);
 	i = free_slot();
 	if (!i)
 		return dp_err(err, -ENOSPC, "%d interfaces are the most", FWD_MAX_IFACES);
@@ -194,7 +204,8 @@ static int set_port_mtu(struct iface *i, uint16_t mtu, struct fwd_err *err)
 		const struct iface *v = &ifs.table[id];
 
 		if (v->used && v->parent == i->id && v->conf.mtu > mtu)
-			return dp_err(err, -EBUSY, "VLAN interface '%s' has an MTU of %u: lower that first",
+			return dp_err(err, -EBUSY,
+				      "VLAN interface '%s' has an MTU of %u: lower that first",
 				      v->conf.name, v->conf.mtu);
 	}
 	if (stop) {
@@ -215,8 +226,9 @@ static int set_port_mtu(struct iface *i, uint16_t mtu, struct fwd_err *err)
 	if (stop) {
 		hide(i, false);
 		if (ifs.hooks.publish(&later))
-			dp_log(FWD_LOG_ERROR, "interface '%s' stands still until the next change: %s", i->conf.name,
-			       later.msg);
+			dp_log(FWD_LOG_ERROR,
+			       "interface '%s' stands still until the next change: %s",
+			       i->conf.name, later.msg);
 	}
 	return rc;
 }
@@ -229,7 +241,8 @@ int fwd_iface_set_mtu(const char *name, uint16_t mtu, struct fwd_err *err)
 	if (!i)
 		return dp_err(err, -ENOENT, "no interface '%s'", name);
 	if (mtu < FWD_MTU_MIN || mtu > FWD_MTU_MAX)
-		return dp_err(err, -EINVAL, "MTU %u: %d to %d are possible", mtu, FWD_MTU_MIN, FWD_MTU_MAX);
+		return dp_err(err, -EINVAL, "MTU %u: %d to %d are possible", mtu, FWD_MTU_MIN,
+			      FWD_MTU_MAX);
 	if (i->parent == FWD_IFACE_NONE) {
 		rc = set_port_mtu(i, mtu, err);
 		if (rc)
@@ -253,14 +266,16 @@ int fwd_iface_pass(const char *name, struct fwd_pass pass, bool add, struct fwd_
 	if (!i)
 		return dp_err(err, -ENOENT, "no interface '%s'", name);
 	if (i->parent != FWD_IFACE_NONE)
-		return dp_err(err, -EOPNOTSUPP, "'%s' is a VLAN interface: what its kernel gets is set on '%s'", name,
+		return dp_err(err, -EOPNOTSUPP,
+			      "'%s' is a VLAN interface: what its kernel gets is set on '%s'", name,
 			      ifs.table[i->parent].conf.name);
 	for (at = 0; at < i->n_pass; at++) {
 		if (i->pass[at].protocol == pass.protocol && i->pass[at].port == pass.port)
 			break;
 	}
 	if (add && at == FWD_IFACE_PASS)
-		return dp_err(err, -ENOSPC, "%d ports are the most that '%s' can pass", FWD_IFACE_PASS, name);
+		return dp_err(err, -ENOSPC, "%d ports are the most that '%s' can pass",
+			      FWD_IFACE_PASS, name);
 	rc = port_pass(i->port, pass, add, err);
 	if (rc)
 		return rc;
@@ -310,7 +325,8 @@ int fwd_iface_del(const char *name, struct fwd_err *err)
 		return dp_err(err, -ENOENT, "no interface '%s'", name);
 	for (unsigned id = 0; id < FWD_MAX_IFACES; id++) {
 		if (ifs.table[id].used && ifs.table[id].parent == i->id)
-			return dp_err(err, -EBUSY, "VLAN interface '%s' lies on '%s': delete it first",
+			return dp_err(err, -EBUSY,
+				      "VLAN interface '%s' lies on '%s': delete it first",
 				      ifs.table[id].conf.name, name);
 	}
 	rc = ifs.hooks.may_go(i->id, err);
@@ -325,7 +341,8 @@ int fwd_iface_del(const char *name, struct fwd_err *err)
 	}
 	ifs.hooks.going(i->id);
 	if (ifs.hooks.publish(&later))
-		dp_log(FWD_LOG_WARNING, "routes of interface '%s' stay until the next change: %s", name, later.msg);
+		dp_log(FWD_LOG_WARNING, "routes of interface '%s' stay until the next change: %s",
+		       name, later.msg);
 	ifs.hooks.gone(i->id);
 	release(i);
 	return 0;
@@ -333,10 +350,12 @@ int fwd_iface_del(const char *name, struct fwd_err *err)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-bool iface_encap(const struct iface *i, struct rte_mbuf *m, const uint8_t dst[6], uint16_t ether_type)
+bool iface_encap(const struct iface *i, struct rte_mbuf *m, const uint8_t dst[6],
+		 uint16_t ether_type)
 {
 	unsigned tag = i->conf.vlan ? sizeof(struct rte_vlan_hdr) : 0;
-	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(*eth) + tag);
+	struct rte_ether_hdr *eth =
+		(struct rte_ether_hdr *)rte_pktmbuf_prepend(m, sizeof(*eth) + tag);
 
 	if (!eth)
 		return false;

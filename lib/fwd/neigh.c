@@ -17,7 +17,8 @@
 #define TRIES            3
 #define REACHABLE_MS     300000
 #define FAILED_MS        3000	/* so long a neighbour that did not answer is not asked again */
-#define UNRESOLVED_MAX   1024	/* INCOMPLETE entries that packets made, and as many FAILED ones: a scan stops here */
+/* INCOMPLETE entries that packets made, and as many FAILED ones: here a scan stops. */
+#define UNRESOLVED_MAX   1024
 #define NEIGH_MAX        24576	/* leaves next hops for networks, own addresses and groups */
 #define LOG_MS           10000
 
@@ -64,8 +65,11 @@ uint64_t (*neigh_clock_ms)(void) = clock_ms;
 const char *fwd_neigh_state_name(enum fwd_neigh_state s)
 {
 	static const char *const names[] = {
-		[FWD_NEIGH_INCOMPLETE] = "incomplete", [FWD_NEIGH_REACHABLE] = "reachable",
-		[FWD_NEIGH_PROBE] = "probe", [FWD_NEIGH_FAILED] = "failed", [FWD_NEIGH_PERMANENT] = "permanent",
+		[FWD_NEIGH_INCOMPLETE] = "incomplete",
+		[FWD_NEIGH_REACHABLE] = "reachable",
+		[FWD_NEIGH_PROBE] = "probe",
+		[FWD_NEIGH_FAILED] = "failed",
+		[FWD_NEIGH_PERMANENT] = "permanent",
 	};
 
 	return (unsigned)s < RTE_DIM(names) ? names[s] : "unknown";
@@ -161,7 +165,8 @@ static void heap_fix(uint32_t at)
 	for (;;) {
 		uint32_t least = at;
 
-		for (uint32_t child = 2 * at; child <= 2 * at + 1 && child <= nb.n_timers; child++) {
+		for (uint32_t child = 2 * at; child <= 2 * at + 1 && child <= nb.n_timers;
+		     child++) {
 			if (heap_due(child) < heap_due(least))
 				least = child;
 		}
@@ -243,7 +248,13 @@ static struct neigh *make(uint16_t iface, rte_be32_t addr_be)
 	n = &nb.table[i];
 	nb.free = n->next;
 	b = bucket(addr_be);
-	*n = (struct neigh){ .addr_be = addr_be, .iface = iface, .nh = nh, .state = FWD_NEIGH_INCOMPLETE, .next = *b };
+	*n = (struct neigh){
+		.addr_be = addr_be,
+		.iface = iface,
+		.nh = nh,
+		.state = FWD_NEIGH_INCOMPLETE,
+		.next = *b,
+	};
 	*b = i;
 	nb.states[FWD_NEIGH_INCOMPLETE]++;
 	nb.by_nh[nh] = i;
@@ -253,7 +264,8 @@ static struct neigh *make(uint16_t iface, rte_be32_t addr_be)
 
 static bool usable(const struct neigh *n)
 {
-	return n->state == FWD_NEIGH_REACHABLE || n->state == FWD_NEIGH_PROBE || n->state == FWD_NEIGH_PERMANENT;
+	return n->state == FWD_NEIGH_REACHABLE || n->state == FWD_NEIGH_PROBE ||
+	       n->state == FWD_NEIGH_PERMANENT;
 }
 
 static void publish_mac(struct neigh *n)
@@ -267,8 +279,9 @@ static void publish_mac(struct neigh *n)
 	atomic_store_explicit(&dp.nexthops[n->nh].adj, adj.word, memory_order_release);
 }
 
-/* Gives the neighbour its own /32 prefix, or takes it away. Without one its packets come here by the connected network,
- * and are sent on from here: slow, but right. False: the table still points to the next hop. */
+/* Gives the neighbour its own /32 prefix, or takes it away. Without one its packets come here by
+ * the connected network, and are sent on from here: slow, but right. False: the table still points
+ * to the next hop. */
 static bool settle(struct neigh *n)
 {
 	uint32_t ip = rte_be_to_cpu_32(n->addr_be), is = fib_get(ip, 32);
@@ -385,7 +398,7 @@ static void resolve(struct neigh *n, const uint8_t mac[6], enum fwd_neigh_state 
 	n->confirmed_ms = neigh_clock_ms();
 	if (state == FWD_NEIGH_PERMANENT)
 		timer_stop(n);
-	else if (n->state != FWD_NEIGH_REACHABLE)	/* an old timer of that state just finds that it is early */
+	else if (n->state != FWD_NEIGH_REACHABLE)	/* its timer looks at confirmed_ms itself */
 		timer_set(n, n->confirmed_ms + REACHABLE_MS);
 	set_state(n, state);
 	if (!changed)
@@ -403,7 +416,8 @@ static void ask(struct neigh *n, bool unicast)
 {
 	const uint8_t *to = unicast ? n->mac : arp_broadcast_mac;
 
-	arp_send(iface_get(n->iface), ARP_REQUEST, to, address_source(n->iface, n->addr_be), NULL, n->addr_be);
+	arp_send(iface_get(n->iface), ARP_REQUEST, to, address_source(n->iface, n->addr_be), NULL,
+		 n->addr_be);
 	n->tries++;
 	timer_set(n, neigh_clock_ms() + RETRY_MS);
 }
@@ -464,7 +478,8 @@ int neigh_tick(unsigned budget)
 /* The entry that a held packet is for; NULL: there is none any more, or no more are taken. */
 static struct neigh *wanted(const struct fwd_mbuf_priv *priv, enum fwd_drop *why)
 {
-	const struct fwd_nexthop *nh = priv->nh < FWD_MAX_NH ? &dp.nexthops[priv->nh] : &dp.nexthops[0];
+	const struct fwd_nexthop *nh =
+		priv->nh < FWD_MAX_NH ? &dp.nexthops[priv->nh] : &dp.nexthops[0];
 	struct neigh *n;
 
 	*why = FWD_D_neighbour_removed;
@@ -529,7 +544,8 @@ void neigh_seen(uint16_t iface, rte_be32_t addr_be, const uint8_t mac[6], enum n
 	}
 	if (claim != NEIGH_ASKED || !address_on_link(iface, addr_be))
 		return;
-	/* The last quarter is for those whom the router asks for: requests with invented senders can't take it. */
+	/* The last quarter is for those whom the router asks for: requests with invented senders
+	 * can't take it. */
 	if (nb.count >= nb.max - nb.max / 4) {
 		log_full("too many to learn more from their requests");
 		return;
@@ -548,7 +564,8 @@ int neigh_acquire(uint16_t iface, rte_be32_t addr_be, struct fwd_err *err)
 	if (!n) {
 		n = make(iface, addr_be);
 		if (!n)
-			return dp_err(err, -ENOSPC, "no room for gateway %s in the table of %u neighbours",
+			return dp_err(err, -ENOSPC,
+				      "no room for gateway %s in the table of %u neighbours",
 				      ip_text(addr_be).s, nb.max);
 		timer_set(n, neigh_clock_ms());
 	} else if (n->state == FWD_NEIGH_FAILED) {
@@ -601,7 +618,8 @@ int neigh_iface_may_go(uint16_t iface, struct fwd_err *err)
 		const struct neigh *n = &nb.table[i];
 
 		if (in_use(n) && n->iface == iface && nexthop_refs(n->nh))
-			return dp_err(err, -EBUSY, "routes go by gateway %s on '%s': delete them first",
+			return dp_err(err, -EBUSY,
+				      "routes go by gateway %s on '%s': delete them first",
 				      ip_text(n->addr_be).s, iface_get(iface)->conf.name);
 	}
 	return 0;
@@ -625,10 +643,11 @@ int neigh_address_may_take(rte_be32_t addr_be, struct fwd_err *err)
 		if (n->addr_be != addr_be)
 			continue;
 		if (nexthop_refs(n->nh))
-			return dp_err(err, -EADDRINUSE, "%s is the gateway of a route", ip_text(addr_be).s);
+			return dp_err(err, -EADDRINUSE, "%s is the gateway of a route",
+				      ip_text(addr_be).s);
 		if (n->state == FWD_NEIGH_PERMANENT)
-			return dp_err(err, -EADDRINUSE, "%s is a neighbour on '%s'", ip_text(addr_be).s,
-				      iface_get(n->iface)->conf.name);
+			return dp_err(err, -EADDRINUSE, "%s is a neighbour on '%s'",
+				      ip_text(addr_be).s, iface_get(n->iface)->conf.name);
 	}
 	for (uint32_t i = *bucket(addr_be); i; i = next) {
 		next = nb.table[i].next;
@@ -662,8 +681,10 @@ int neigh_address_may_go(const struct fwd_address *a, struct fwd_err *err)
 		const struct neigh *n = &nb.table[i];
 
 		if (depends_on(n, a) && nexthop_refs(n->nh))
-			return dp_err(err, -EBUSY, "routes go by gateway %s, which %s/%u connects: delete them first",
-				      ip_text(n->addr_be).s, ip_text(a->addr_be).s, a->len);
+			return dp_err(
+				err, -EBUSY,
+				"routes go by gateway %s, which %s/%u connects: delete them first",
+				ip_text(n->addr_be).s, ip_text(a->addr_be).s, a->len);
 	}
 	return 0;
 }
@@ -703,13 +724,17 @@ int fwd_neigh_add(uint16_t iface, uint32_t addr_be, const uint8_t mac[6], struct
 	if (!is_station(mac))
 		return dp_err(err, -EINVAL, "the MAC address is no single station's");
 	if (!address_on_link(iface, addr_be))
-		return dp_err(err, -EINVAL, "%s is no neighbour's address on '%s': it lies in no connected prefix there, "
-			      "or is the router's own or a broadcast address", ip_text(addr_be).s, i->conf.name);
+		return dp_err(err, -EINVAL,
+			      "%s is no neighbour's address on '%s': it lies in no connected "
+			      "prefix there, or is the router's own or a broadcast address",
+			      ip_text(addr_be).s, i->conf.name);
 	n = find(iface, addr_be);
 	if (n && n->state == FWD_NEIGH_PERMANENT) {
 		if (!memcmp(n->mac, mac, sizeof(n->mac)))
-			return dp_err(err, -EEXIST, "neighbour %s is there already", ip_text(addr_be).s);
-		return dp_err(err, -EADDRINUSE, "neighbour %s is there already with another MAC address",
+			return dp_err(err, -EEXIST, "neighbour %s is there already",
+				      ip_text(addr_be).s);
+		return dp_err(err, -EADDRINUSE,
+			      "neighbour %s is there already with another MAC address",
 			      ip_text(addr_be).s);
 	}
 	if (!n)
@@ -737,7 +762,8 @@ unsigned fwd_neigh_flush(uint16_t iface)
 	for (uint32_t i = 1; i <= nb.max; i++) {
 		struct neigh *n = &nb.table[i];
 
-		if (!in_use(n) || n->state == FWD_NEIGH_PERMANENT || (iface != FWD_IFACE_NONE && n->iface != iface))
+		if (!in_use(n) || n->state == FWD_NEIGH_PERMANENT ||
+		    (iface != FWD_IFACE_NONE && n->iface != iface))
 			continue;
 		forget(n);
 		count++;

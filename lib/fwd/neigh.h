@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbours: which MAC address a host on a connected network has, and the packets that wait to know it.
+ * Neighbours: which MAC address a host on a connected network has, and the packets that wait to
+ * know it.
  *
- * Owns the table, each entry's next hop (NH_NEIGHBOUR) with its adjacency, the timers, the waiting packets, and the /32
- * prefix of a resolved neighbour. States: INCOMPLETE (asked, no answer yet), REACHABLE (answered in the last five
- * minutes), PROBE (asked again, still in use), FAILED (did not answer), PERMANENT (configured). Control thread only.
+ * Owns the table, each entry's next hop (NH_NEIGHBOUR) with its adjacency, the timers, the waiting
+ * packets, and the /32 prefix of a resolved neighbour. States: INCOMPLETE (asked, no answer yet),
+ * REACHABLE (answered in the last five minutes), PROBE (asked again, still in use), FAILED (did not
+ * answer), PERMANENT (configured). Control thread only.
  */
 #ifndef FWD_NEIGH_H
 #define FWD_NEIGH_H
@@ -14,19 +16,20 @@
 /* The control thread's clock, in milliseconds; monotonic. Tests set their own. */
 extern uint64_t (*neigh_clock_ms)(void);
 
-/* unreachable() is given a datagram that waited in vain, at its IPv4 header with priv->iface its ingress: it frees it. */
+/* unreachable() is given a datagram that waited in vain, at its IPv4 header with priv->iface its
+ * ingress: it frees it. */
 int neigh_init(uint32_t max, void (*unreachable)(struct rte_mbuf *m), struct fwd_err *err);
 void neigh_fini(void);
 
-/* For routes: the next hop of a gateway, which is made and asked for if need be; takes a reference. */
+/* For routes: the next hop of a gateway, which is asked for if need be; takes a reference. */
 int neigh_acquire(uint16_t iface, rte_be32_t addr_be, struct fwd_err *err);
 /* A route has given its reference up. */
 void neigh_released(unsigned nh);
 /* The /32 of this neighbour is a static route by it, and no longer (or not) a neighbour's own. */
 void neigh_set_static(unsigned nh, bool is_static);
 bool neigh_is_static(unsigned nh);
-/* Routes in this prefix have changed: neighbours' own /32 prefixes stand where a connected network is the best match
- * otherwise, and nowhere else. */
+/* Routes in this prefix have changed: neighbours' own /32 prefixes stand where a connected network
+ * is the best match otherwise, and nowhere else. */
 void neigh_settle(rte_be32_t net_be, uint8_t len);
 
 /* A datagram whose next hop is unresolved (punted PUNT_HOLD). Takes the mbuf. */
@@ -41,7 +44,7 @@ enum neigh_claim {	/* what an ARP packet says of its sender */
 /* The sender of an ARP packet received on iface has this address there. */
 void neigh_seen(uint16_t iface, rte_be32_t addr_be, const uint8_t mac[6], enum neigh_claim claim);
 
-/* Does what is due, at most budget of it. Returns the milliseconds to the next, -1: nothing waits. */
+/* Does what is due, at most budget of it. Returns the milliseconds to the next; -1: none waits. */
 int neigh_tick(unsigned budget);
 
 /* struct iface_hooks and struct address_hooks */

@@ -20,8 +20,11 @@ void route_init(uint32_t max)
 const char *fwd_route_type_name(enum fwd_route_type t)
 {
 	static const char *const names[] = {
-		[FWD_ROUTE_STATIC] = "static", [FWD_ROUTE_CONNECTED] = "connected", [FWD_ROUTE_LOCAL] = "local",
-		[FWD_ROUTE_BROADCAST] = "broadcast", [FWD_ROUTE_NEIGHBOUR] = "neighbour",
+		[FWD_ROUTE_STATIC] = "static",
+		[FWD_ROUTE_CONNECTED] = "connected",
+		[FWD_ROUTE_LOCAL] = "local",
+		[FWD_ROUTE_BROADCAST] = "broadcast",
+		[FWD_ROUTE_NEIGHBOUR] = "neighbour",
 	};
 
 	return (unsigned)t < RTE_DIM(names) ? names[t] : "unknown";
@@ -197,9 +200,11 @@ static int check_gateways(struct fwd_via *via, unsigned n, struct fwd_err *err)
 
 		switch (dp.nexthops[fib_get(rte_be_to_cpu_32(gw), 32)].type) {
 		case NH_LOCAL:
-			return dp_err(err, -EINVAL, "gateway %s is the router itself", ip_text(gw).s);
+			return dp_err(err, -EINVAL, "gateway %s is the router itself",
+				      ip_text(gw).s);
 		case NH_BROADCAST:
-			return dp_err(err, -EINVAL, "gateway %s is a network's broadcast address", ip_text(gw).s);
+			return dp_err(err, -EINVAL, "gateway %s is a network's broadcast address",
+				      ip_text(gw).s);
 		default:
 			break;
 		}
@@ -208,15 +213,18 @@ static int check_gateways(struct fwd_via *via, unsigned n, struct fwd_err *err)
 		else if (!iface_get(via[i].iface))
 			return dp_err(err, -ENOENT, "no such interface");
 		if (via[i].iface == FWD_IFACE_NONE)
-			return dp_err(err, -ENETUNREACH, "gateway %s lies in no connected prefix", ip_text(gw).s);
+			return dp_err(err, -ENETUNREACH, "gateway %s lies in no connected prefix",
+				      ip_text(gw).s);
 		if (!address_on_link(via[i].iface, gw))
-			return dp_err(err, -ENETUNREACH, "gateway %s lies in no connected prefix of '%s'",
+			return dp_err(err, -ENETUNREACH,
+				      "gateway %s lies in no connected prefix of '%s'",
 				      ip_text(gw).s, iface_get(via[i].iface)->conf.name);
 	}
 	qsort(via, n, sizeof(*via), by_gateway);
 	for (unsigned i = 1; i < n; i++) {
 		if (via[i].gw_be == via[i - 1].gw_be && via[i].iface == via[i - 1].iface)
-			return dp_err(err, -EINVAL, "gateway %s is given twice", ip_text(via[i].gw_be).s);
+			return dp_err(err, -EINVAL, "gateway %s is given twice",
+				      ip_text(via[i].gw_be).s);
 	}
 	return 0;
 }
@@ -230,33 +238,43 @@ static int check_prefix(struct fwd_prefix p, struct fwd_err *err)
 	if (p.len > 32)
 		return dp_err(err, -EINVAL, "prefix length %u: 0 to 32 are possible", p.len);
 	if (ip & ~prefix_mask(p.len))
-		return dp_err(err, -EINVAL, "%s/%u has host bits set: the prefix is %s/%u", ip_text(p.addr_be).s, p.len,
+		return dp_err(err, -EINVAL, "%s/%u has host bits set: the prefix is %s/%u",
+			      ip_text(p.addr_be).s, p.len,
 			      ip_text(rte_cpu_to_be_32(ip & prefix_mask(p.len))).s, p.len);
 	if (p.len >= 8 && (ip >> 24 == 0 || ip >> 24 == 127))
-		return dp_err(err, -EINVAL, "%s/%u is never routed (RFC 1122 3.2.1.3)", ip_text(p.addr_be).s, p.len);
+		return dp_err(err, -EINVAL, "%s/%u is never routed (RFC 1122 3.2.1.3)",
+			      ip_text(p.addr_be).s, p.len);
 	if (p.len >= 3 && ip >> 29 == 7)
-		return dp_err(err, -EINVAL, "%s/%u holds no unicast addresses", ip_text(p.addr_be).s, p.len);
+		return dp_err(err, -EINVAL, "%s/%u holds no unicast addresses",
+			      ip_text(p.addr_be).s, p.len);
 	return 0;
 }
 
 /* There is something at the prefix: an error of the right kind. */
-static int refuse(const struct fwd_route *is, const struct fwd_via *via, unsigned n, struct fwd_err *err)
+static int refuse(const struct fwd_route *is, const struct fwd_via *via, unsigned n,
+		  struct fwd_err *err)
 {
 	struct ip_text net = ip_text(is->prefix.addr_be);
 
 	if (is->type != FWD_ROUTE_STATIC)
-		return dp_err(err, -EADDRINUSE, "%s/%u is a %s prefix of '%s'", net.s, is->prefix.len,
-			      fwd_route_type_name(is->type), iface_get(is->iface)->conf.name);
+		return dp_err(err, -EADDRINUSE, "%s/%u is a %s prefix of '%s'", net.s,
+			      is->prefix.len, fwd_route_type_name(is->type),
+			      iface_get(is->iface)->conf.name);
 	if (is->n_via == n) {
 		unsigned i;
 
-		for (i = 0; i < n && is->via[i].gw_be == via[i].gw_be && is->via[i].iface == via[i].iface; i++)
+		for (i = 0;
+		     i < n && is->via[i].gw_be == via[i].gw_be && is->via[i].iface == via[i].iface;
+		     i++)
 			;
 		if (i == n)
-			return dp_err(err, -EEXIST, "the route to %s/%u is there already", net.s, is->prefix.len);
+			return dp_err(err, -EEXIST, "the route to %s/%u is there already", net.s,
+				      is->prefix.len);
 	}
-	return dp_err(err, -EADDRINUSE, "there is a route to %s/%u by %s%s already: delete it first", net.s,
-		      is->prefix.len, ip_text(is->via[0].gw_be).s, is->n_via > 1 ? " and others" : "");
+	return dp_err(err, -EADDRINUSE,
+		      "there is a route to %s/%u by %s%s already: delete it first", net.s,
+		      is->prefix.len, ip_text(is->via[0].gw_be).s,
+		      is->n_via > 1 ? " and others" : "");
 }
 
 /* Does the prefix lie in a connected one, so that its neighbours' own prefixes depend on it? */
@@ -275,9 +293,11 @@ int fwd_route_add(const struct fwd_route *r, struct fwd_err *err)
 	int rc, nh;
 
 	if (r->type != FWD_ROUTE_STATIC)
-		return dp_err(err, -EINVAL, "only static routes are added: the others come with addresses");
+		return dp_err(err, -EINVAL,
+			      "only static routes are added: the others come with addresses");
 	if (r->n_via < 1 || r->n_via > FWD_MAX_VIA)
-		return dp_err(err, -EINVAL, "%u gateways: 1 to %d are possible", r->n_via, FWD_MAX_VIA);
+		return dp_err(err, -EINVAL, "%u gateways: 1 to %d are possible", r->n_via,
+			      FWD_MAX_VIA);
 	rc = check_prefix(r->prefix, err);
 	if (rc)
 		return rc;
@@ -293,7 +313,8 @@ int fwd_route_add(const struct fwd_route *r, struct fwd_err *err)
 		return refuse(&is, via, r->n_via, err);
 	}
 	if (n_static >= max_static)
-		return dp_err(err, -ENOSPC, "the table is full: %u routes are the most", max_static);
+		return dp_err(err, -ENOSPC, "the table is full: %u routes are the most",
+			      max_static);
 	nh = take(via, r->n_via, err);
 	if (nh < 0)
 		return nh;
@@ -302,7 +323,8 @@ int fwd_route_add(const struct fwd_route *r, struct fwd_err *err)
 		give_up(nh);
 		return dp_err(err, rc, "%s", fib_full_reason());
 	}
-	if (len == 32 && dp.nexthops[nh].type == NH_NEIGHBOUR && dp.nexthops[nh].addr_be == r->prefix.addr_be)
+	if (len == 32 && dp.nexthops[nh].type == NH_NEIGHBOUR &&
+	    dp.nexthops[nh].addr_be == r->prefix.addr_be)
 		neigh_set_static(nh, true);
 	n_static++;
 	if (len < 32 && in_connected(r->prefix))
@@ -319,14 +341,17 @@ int fwd_route_del(struct fwd_prefix prefix, struct fwd_err *err)
 		return rc;
 	nh = fib_get(ip, prefix.len);
 	if (!nh || type_of(ip, prefix.len, nh) == FWD_ROUTE_NEIGHBOUR)
-		return dp_err(err, -ENOENT, "no route to %s/%u", ip_text(prefix.addr_be).s, prefix.len);
+		return dp_err(err, -ENOENT, "no route to %s/%u", ip_text(prefix.addr_be).s,
+			      prefix.len);
 	if (type_of(ip, prefix.len, nh) != FWD_ROUTE_STATIC)
-		return dp_err(err, -ENOENT, "%s/%u is a %s prefix: it goes with the address", ip_text(prefix.addr_be).s,
-			      prefix.len, fwd_route_type_name(type_of(ip, prefix.len, nh)));
+		return dp_err(err, -ENOENT, "%s/%u is a %s prefix: it goes with the address",
+			      ip_text(prefix.addr_be).s, prefix.len,
+			      fwd_route_type_name(type_of(ip, prefix.len, nh)));
 	rc = fib_unset(ip, prefix.len);
 	if (rc)
 		return dp_err(err, rc, "no memory to change the table");
-	if (prefix.len == 32 && dp.nexthops[nh].type == NH_NEIGHBOUR && dp.nexthops[nh].addr_be == prefix.addr_be)
+	if (prefix.len == 32 && dp.nexthops[nh].type == NH_NEIGHBOUR &&
+	    dp.nexthops[nh].addr_be == prefix.addr_be)
 		neigh_set_static(nh, false);
 	n_static--;
 	if (in_connected(prefix))

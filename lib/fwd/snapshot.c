@@ -184,7 +184,8 @@ static void announce_address(const struct fwd_address *a)
 
 int fwd_commit(struct fwd_err *err)
 {
-	struct fwd_snapshot *old = atomic_load_explicit(&dp.snapshot, memory_order_relaxed), *s = build();
+	struct fwd_snapshot *old = atomic_load_explicit(&dp.snapshot, memory_order_relaxed),
+			    *s = build();
 	struct nat_config *old_nat = snap.nat;
 
 	if (!s)
@@ -204,7 +205,7 @@ int fwd_commit(struct fwd_err *err)
 		if (snap.nat && snap.nat != old_nat)
 			nat_config_externals(snap.nat, announce_range, &a);
 		if (old_nat && snap.nat != old_nat) {
-			/* lib/nat leaves the old one in the turn that begins with the first report */
+			/* lib/nat leaves the old one in the turn after the first report */
 			wait_for_workers();
 			nat_config_free(old_nat);
 		}

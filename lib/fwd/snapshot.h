@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Snapshots: what control knows, in the form in which workers read it; publishing the next one and freeing the last.
+ * Snapshots: what control knows, in the form in which workers read it; publishing the next one and
+ * freeing the last.
  *
- * Owns the current struct fwd_snapshot and the translation configurations handed to fwd_nat_set(). Control thread only.
+ * Owns the current struct fwd_snapshot and the translation configurations handed to fwd_nat_set().
+ * Control thread only.
  */
 #ifndef FWD_SNAPSHOT_H
 #define FWD_SNAPSHOT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For tests of lib/fwd's control side: the whole of it (control_start()) over ports that are not there, a clock that the
- * test turns, and the frames that would be sent.
+ * For tests of lib/fwd's control side: the whole of it (control_start()) over ports that are not
+ * there, a clock that the test turns, and the frames that would be sent.
  */
 #ifndef TEST_CONTROL_FIXTURE_H
 #define TEST_CONTROL_FIXTURE_H
@@ -39,8 +39,8 @@
 static uint16_t fake_next_port;
 static unsigned fake_locals;	/* addresses that ports know */
 
-int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_workers, struct rte_mempool *pool,
-	      struct port *out, struct fwd_err *err)
+int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_workers,
+	      struct rte_mempool *pool, struct port *out, struct fwd_err *err)
 {
 	(void)pool;
 	if (!strcmp(devargs, "refused"))
@@ -142,9 +142,16 @@ static uint64_t fake_clock(void)
 
 static inline void control_eal(const char *megabytes)
 {
-	char *argv[] = { (char *)"test", (char *)"--no-huge", (char *)"--no-pci", (char *)"--no-shconf",
-			 (char *)"-m", (char *)megabytes, (char *)"--no-telemetry", (char *)"--log-level=4",
-			 (char *)"--lcores", (char *)"0@0" };
+	char *argv[] = {(char *)"test",
+			(char *)"--no-huge",
+			(char *)"--no-pci",
+			(char *)"--no-shconf",
+			(char *)"-m",
+			(char *)megabytes,
+			(char *)"--no-telemetry",
+			(char *)"--log-level=4",
+			(char *)"--lcores",
+			(char *)"0@0"};
 
 	assert_true(rte_eal_init(RTE_DIM(argv), argv) >= 0);
 }
@@ -155,19 +162,22 @@ static inline void control_up(uint32_t max_routes, uint32_t max_neighbours)
 	struct fwd_err err = { "" };
 
 	dp = (struct fwd_dp){ .n_workers = 1, .params = params };
-	dp.nexthops = rte_zmalloc("nexthops", FWD_MAX_NH * sizeof(*dp.nexthops), RTE_CACHE_LINE_SIZE);
-	dp.qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(FWD_MAX_WORKERS), RTE_CACHE_LINE_SIZE);
+	dp.nexthops =
+		rte_zmalloc("nexthops", FWD_MAX_NH * sizeof(*dp.nexthops), RTE_CACHE_LINE_SIZE);
+	dp.qsbr =
+		rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(FWD_MAX_WORKERS), RTE_CACHE_LINE_SIZE);
 	assert_non_null(dp.nexthops);
 	assert_non_null(dp.qsbr);
 	rte_rcu_qsbr_init(dp.qsbr, FWD_MAX_WORKERS);
-	dp.pool = rte_pktmbuf_pool_create("packets", 4096, 0, sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM,
-					  SOCKET_ID_ANY);
+	dp.pool = rte_pktmbuf_pool_create("packets", 4096, 0, sizeof(struct fwd_mbuf_priv),
+					  FWD_MBUF_ROOM, SOCKET_ID_ANY);
 	assert_non_null(dp.pool);
 	dp.punt = rte_ring_create("punt", FWD_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	dp.inject[0] = rte_ring_create("inject0", FWD_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	dp.punt_event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	for (unsigned i = 0; i < 2; i++) {
-		dp.counters[i] = rte_zmalloc("counters", sizeof(*dp.counters[i]), RTE_CACHE_LINE_SIZE);
+		dp.counters[i] =
+			rte_zmalloc("counters", sizeof(*dp.counters[i]), RTE_CACHE_LINE_SIZE);
 		assert_non_null(dp.counters[i]);
 	}
 	neigh_clock_ms = fake_clock;
@@ -244,7 +254,8 @@ static inline int del_address(uint16_t iface, rte_be32_t addr_be, uint8_t len)
 
 static inline int add_route(rte_be32_t net_be, uint8_t len, rte_be32_t gw_be)
 {
-	struct fwd_route r = { .prefix = { net_be, len }, .n_via = 1, .via = { { gw_be, FWD_IFACE_NONE } } };
+	struct fwd_route r = {
+		.prefix = {net_be, len}, .n_via = 1, .via = {{gw_be, FWD_IFACE_NONE}}};
 
 	return fwd_route_add(&r, &the_err);
 }

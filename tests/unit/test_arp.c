@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ARP: what is a frame and what is none, who is answered (C32), the frames that are sent, conflicts, and rubbish.
+ * ARP: what is a frame and what is none, who is answered (C32), the frames that are sent,
+ * conflicts, and rubbish.
  */
 #include "control_fixture.h"
 
@@ -185,7 +186,8 @@ static void test_frames_are_complete_and_padded(void **state)
 	b = rte_pktmbuf_mtod(m, uint8_t *);
 	assert_memory_equal(b, peer, 6);
 	assert_memory_equal(b + 6, ((const uint8_t[]){ 2, 0, 0, 0, 0, 2 }), 6);
-	assert_memory_equal(b + 12, ((const uint8_t[]){ 0x81, 0, 0, 100, 8, 6, 0, 1, 8, 0, 6, 4, 0, 2 }), 14);
+	assert_memory_equal(b + 12,
+			    ((const uint8_t[]){0x81, 0, 0, 100, 8, 6, 0, 1, 8, 0, 6, 4, 0, 2}), 14);
 	assert_memory_equal(b + 46, zero, 14);
 	rte_pktmbuf_free(m);
 }
@@ -289,7 +291,8 @@ static void test_translated_addresses_are_answered_outside_only_C32(void **state
 	for (unsigned round = 0; round < 2; round++) {
 		/* rules that name the interface, and rules that name none */
 		fwd_nat_set(c32_config(round ? NAT_IFACE_ANY : wan, round ? NAT_IFACE_ANY : wan));
-		assert_false(answered(wan, IP(203, 0, 113, 254), IP(203, 0, 113, 50)));	/* not yet published */
+		assert_false(answered(wan, IP(203, 0, 113, 254),
+				      IP(203, 0, 113, 50))); /* not yet published */
 		commit();
 		assert_true(answered(wan, IP(203, 0, 113, 254), IP(203, 0, 113, 10)));
 		assert_true(answered(wan, IP(203, 0, 113, 254), IP(203, 0, 113, 50)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbours: each state and what leads to the next, packets that wait, bounds against floods, and the neighbour's own
- * prefix beside static routes.
+ * Neighbours: each state and what leads to the next, packets that wait, bounds against floods, and
+ * the neighbour's own prefix beside static routes.
  */
 #include "control_fixture.h"
 
@@ -43,7 +43,8 @@ static int down(void **state)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* A worker punts a datagram to dst, which came in by wan; n tells it from others. False: the ring is full. */
+/* A worker punts a datagram to dst, which came in by wan; n tells it from others. False: the ring
+ * is full. */
 static bool punt(rte_be32_t dst_be, uint8_t n)
 {
 	uint32_t ip = rte_be_to_cpu_32(dst_be);
@@ -60,7 +61,8 @@ static bool punt(rte_be32_t dst_be, uint8_t n)
 	h->version_ihl = 0x45;
 	h->packet_id = n;
 	h->dst_addr = dst_be;
-	*fwd_priv(m) = (struct fwd_mbuf_priv){ .iface = wan, .kind = PUNT_HOLD, .nh = nh, .dst_be = dst_be };
+	*fwd_priv(m) =
+		(struct fwd_mbuf_priv){.iface = wan, .kind = PUNT_HOLD, .nh = nh, .dst_be = dst_be};
 	if (rte_ring_mp_enqueue(dp.punt, m)) {
 		rte_pktmbuf_free(m);
 		return false;
@@ -69,7 +71,8 @@ static bool punt(rte_be32_t dst_be, uint8_t n)
 }
 
 /* What an ARP packet with these words does. */
-static void hear(uint16_t iface, uint8_t op, const uint8_t mac[6], rte_be32_t sender_be, rte_be32_t target_be)
+static void hear(uint16_t iface, uint8_t op, const uint8_t mac[6], rte_be32_t sender_be,
+		 rte_be32_t target_be)
 {
 	uint8_t f[60] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
@@ -293,9 +296,10 @@ static void test_new_entries_come_only_from_requests_to_us(void **state)
 	assert_int_equal(state_of(HOST), -1);
 	answer(mac_a, HOST);					/* unasked */
 	assert_int_equal(state_of(HOST), -1);
-	hear(lan, ARP_REQUEST, mac_a, IP(10, 1, 0, 9), IP(10, 0, 0, 1));	/* from another network */
+	hear(lan, ARP_REQUEST, mac_a, IP(10, 1, 0, 9), IP(10, 0, 0, 1)); /* from another network */
 	assert_int_equal(state_of(IP(10, 1, 0, 9)), -1);
-	hear(lan, ARP_REQUEST, mac_a, IP(10, 0, 255, 255), IP(10, 0, 0, 1));	/* from a broadcast address */
+	hear(lan, ARP_REQUEST, mac_a, IP(10, 0, 255, 255),
+	     IP(10, 0, 0, 1)); /* from a broadcast address */
 	assert_int_equal(state_of(IP(10, 0, 255, 255)), -1);
 	hear(wan, ARP_REQUEST, mac_a, HOST, IP(192, 0, 2, 1));	/* on the wrong side */
 	assert_int_equal(state_of(HOST), -1);
@@ -465,7 +469,7 @@ static void test_static_host_route_wins_and_gives_way(void **state)
 	assert_int_equal(fwd_route_get((struct fwd_prefix){ HOST, 32 }, &r), 0);
 	assert_int_equal(r.type, FWD_ROUTE_STATIC);
 	assert_int_equal(r.via[0].gw_be, HOST);
-	assert_int_equal(fwd_neigh_del(lan, HOST, &the_err), 0);	/* stays: a route needs it */
+	assert_int_equal(fwd_neigh_del(lan, HOST, &the_err), 0); /* stays: a route needs it */
 	commit();
 	assert_int_equal(worker_lookup(HOST)->addr_be, HOST);
 	assert_int_equal(del_route(HOST, 32), 0);
@@ -489,7 +493,8 @@ static void test_longer_static_route_hides_the_neighbours_in_it(void **state)
 	commit();
 	assert_int_equal(worker_lookup(IP(10, 0, 3, 9))->addr_be, GATEWAY);
 	assert_int_equal(worker_lookup(IP(10, 0, 4, 9))->addr_be, IP(10, 0, 4, 9));
-	hear(lan, ARP_REQUEST, mac_b, IP(10, 0, 3, 10), IP(10, 0, 0, 1));	/* learned, but not preferred */
+	hear(lan, ARP_REQUEST, mac_b, IP(10, 0, 3, 10),
+	     IP(10, 0, 0, 1)); /* learned, but not preferred */
 	fwd_poll();
 	assert_int_equal(worker_lookup(IP(10, 0, 3, 10))->addr_be, GATEWAY);
 	assert_int_equal(del_route(IP(10, 0, 3, 0), 24), 0);
@@ -520,7 +525,8 @@ static void test_neighbours_go_with_their_address_and_interface(void **state)
 	fwd_poll();
 	assert_int_equal(neigh_held(), 1);
 	control_flush(dp.inject[0]);
-	/* its address becomes the router's own: a learned one goes, a configured one stands in the way */
+	/* its address becomes the router's own: a learned one goes, a configured one stands in the
+	 * way */
 	assert_int_equal(add_address(lan, HOST, 16), 0);
 	assert_int_equal(state_of(HOST), -1);
 	assert_int_equal(add_address(wan, IP(192, 0, 2, 9), 24), -EADDRINUSE);
@@ -552,7 +558,8 @@ static void test_packet_for_a_next_hop_that_was_freed_goes_nowhere_else(void **s
 	assert_int_equal(fwd_neigh_del(lan, HOST, &the_err), 0);
 	commit();
 	for (unsigned i = 0; i < 100; i++)
-		assert_int_equal(fwd_neigh_add(lan, rte_cpu_to_be_32(0x0a000100 + i), mac_b, &the_err), 0);
+		assert_int_equal(
+			fwd_neigh_add(lan, rte_cpu_to_be_32(0x0a000100 + i), mac_b, &the_err), 0);
 	commit();
 	for (unsigned i = 0; i < 100; i++)
 		assert_ptr_not_equal(worker_lookup(rte_cpu_to_be_32(0x0a000100 + i)), old);
@@ -570,7 +577,8 @@ static void test_frames_for_an_interface_that_goes_are_dropped(void **state)
 	struct rte_mbuf *m;
 
 	(void)state;
-	hear(wan, ARP_REQUEST, mac_a, IP(192, 0, 2, 9), IP(192, 0, 2, 1));	/* answered: a frame waits */
+	hear(wan, ARP_REQUEST, mac_a, IP(192, 0, 2, 9),
+	     IP(192, 0, 2, 1)); /* answered: a frame waits */
 	hear(lan, ARP_REQUEST, mac_a, HOST, IP(10, 0, 0, 1));
 	assert_int_equal(fwd_iface_del("wan", &the_err), 0);
 	m = sent();
@@ -701,7 +709,8 @@ static void test_random_events(void **state)
 			fwd_neigh_del(lan, addr, NULL);
 			break;
 		case 10:
-			add_route(rte_cpu_to_be_32(a), 32, rte_cpu_to_be_32(0x0a000000 + (r >> 16) % 200));
+			add_route(rte_cpu_to_be_32(a), 32,
+				  rte_cpu_to_be_32(0x0a000000 + (r >> 16) % 200));
 			break;
 		case 11:
 			del_route(rte_cpu_to_be_32(a), 32);
@@ -768,7 +777,8 @@ int main(void)
 		T(test_timers_wake_the_loop),
 		T(test_random_events),
 #undef T
-		cmocka_unit_test_setup_teardown(test_invented_senders_do_not_take_the_whole_table, up_small, down),
+		cmocka_unit_test_setup_teardown(test_invented_senders_do_not_take_the_whole_table,
+						up_small, down),
 	};
 
 	control_eal("512");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Routes: the table against a plain oracle, the two copies, the reader that must never see another prefix's group, full
- * tables, and what is refused.
+ * Routes: the table against a plain oracle, the two copies, the reader that must never see another
+ * prefix's group, full tables, and what is refused.
  */
 #include "control_fixture.h"
 
@@ -77,7 +77,8 @@ static const struct plain *plain_match(uint32_t ip)
 	const struct plain *best = NULL;
 
 	for (unsigned i = 0; i < n_plain; i++) {
-		if (((ip ^ plain[i].ip) & mask(plain[i].len)) == 0 && (!best || plain[i].len > best->len))
+		if (((ip ^ plain[i].ip) & mask(plain[i].len)) == 0 &&
+		    (!best || plain[i].len > best->len))
 			best = &plain[i];
 	}
 	return best;
@@ -122,7 +123,8 @@ struct order {
 static bool check_order(void *arg, const struct fwd_route *r)
 {
 	struct order *o = arg;
-	uint32_t a = rte_be_to_cpu_32(o->last.prefix.addr_be), b = rte_be_to_cpu_32(r->prefix.addr_be);
+	uint32_t a = rte_be_to_cpu_32(o->last.prefix.addr_be),
+		 b = rte_be_to_cpu_32(r->prefix.addr_be);
 
 	if (o->n++)
 		assert_true(a < b || (a == b && o->last.prefix.len < r->prefix.len));
@@ -140,7 +142,8 @@ static struct fwd_route random_route(void)
 	struct fwd_route r = { .n_via = rnd() % 4 ? 1 : 2 };
 	uint8_t len = rnd() % 8 ? favourites[rnd() % RTE_DIM(favourites)] : rnd() % 33;
 	/* few networks, so that prefixes nest, fill each other up, and meet again */
-	uint32_t ip = (64u + rnd() % 3) << 24 | (rnd() & 0x0003) << 16 | (rnd() & 0x0007) << 8 | (rnd() & 0xff);
+	uint32_t ip = (64u + rnd() % 3) << 24 | (rnd() & 0x0003) << 16 | (rnd() & 0x0007) << 8 |
+		      (rnd() & 0xff);
 
 	r.prefix = (struct fwd_prefix){ rte_cpu_to_be_32(ip & mask(len)), len };
 	r.via[0] = (struct fwd_via){ IP(10, 0, 0, 2 + rnd() % 5), FWD_IFACE_NONE };
@@ -176,7 +179,8 @@ static void random_edit(void)
 		return;
 	}
 	assert_int_equal(rc, 0);
-	plain[n_plain++] = (struct plain){ ip, r.prefix.len, r.n_via, { r.via[0].gw_be, r.via[1].gw_be } };
+	plain[n_plain++] =
+		(struct plain){ip, r.prefix.len, r.n_via, {r.via[0].gw_be, r.via[1].gw_be}};
 }
 
 static void test_table_is_what_a_plain_list_says(void **state)
@@ -191,7 +195,8 @@ static void test_table_is_what_a_plain_list_says(void **state)
 
 		for (unsigned i = rnd() % 20; i; i--)
 			random_edit();
-		if (rnd() % 8 == 0 && n_plain > 100) {	/* empty it, so that every group is freed and reused */
+		if (rnd() % 8 == 0 &&
+		    n_plain > 100) { /* empty it, so that every group is freed and reused */
 			while (n_plain) {
 				struct plain *p = &plain[--n_plain];
 
@@ -201,7 +206,8 @@ static void test_table_is_what_a_plain_list_says(void **state)
 		assert_int_equal(fwd_route_count(), n_plain);
 		commit();
 		for (unsigned i = 0; i < 100; i++) {
-			uint32_t ip = (63u + rnd() % 5) << 24 | (rnd() & 0x0003) << 16 | (rnd() & 0x0007) << 8;
+			uint32_t ip = (63u + rnd() % 5) << 24 | (rnd() & 0x0003) << 16 |
+				      (rnd() & 0x0007) << 8;
 
 			check_one(ip | (rnd() & 0xff));
 		}
@@ -245,7 +251,8 @@ static void *reader(void *arg)
 	CPU_ZERO(&all);	/* any core but, if there is one, EAL's */
 	for (unsigned cpu = 1; cpu < CPU_SETSIZE; cpu++)
 		CPU_SET(cpu, &all);
-	pthread_setaffinity_np(pthread_self(), sizeof(all), &all);	/* refused where there is just one core */
+	pthread_setaffinity_np(pthread_self(), sizeof(all),
+			       &all); /* refused where there is just one core */
 	rte_rcu_qsbr_thread_register(dp.qsbr, 0);
 	rte_rcu_qsbr_thread_online(dp.qsbr, 0);
 	while (!atomic_load(&stop_reader)) {
@@ -261,10 +268,14 @@ static void *reader(void *arg)
 		}
 		rte_fib_lookup_bulk(s->fib, ips, nhs, 64);
 		for (unsigned i = 0; i < 64; i++) {
-			uint32_t own = rte_be_to_cpu_32(IP(192, 0, 2, 2)) + ((ips[i] >> 8) % BLOCKS);
-			uint32_t gw = nhs[i] < FWD_MAX_NH ? rte_be_to_cpu_32(dp.nexthops[nhs[i]].addr_be) : 0;
+			uint32_t own =
+				rte_be_to_cpu_32(IP(192, 0, 2, 2)) + ((ips[i] >> 8) % BLOCKS);
+			uint32_t gw = nhs[i] < FWD_MAX_NH
+					      ? rte_be_to_cpu_32(dp.nexthops[nhs[i]].addr_be)
+					      : 0;
 
-			if (gw != own && gw != rte_be_to_cpu_32(IP(10, 0, 0, 2)) && !reader_bad_ip) {
+			if (gw != own && gw != rte_be_to_cpu_32(IP(10, 0, 0, 2)) &&
+			    !reader_bad_ip) {
 				reader_bad_ip = ips[i];
 				reader_bad_nh = nhs[i];
 			}
@@ -292,13 +303,15 @@ static void test_reader_never_sees_another_prefixes_group(void **state)
 	clock_gettime(CLOCK_MONOTONIC, &t0);
 	do {
 		for (unsigned i = 0; i < 16; i++) {
-			unsigned b = rnd() % BLOCKS, p = rnd() % 4;	/* few, so that groups come and go */
+			unsigned b = rnd() % BLOCKS,
+				 p = rnd() % 4; /* few, so that groups come and go */
 			rte_be32_t net = rte_cpu_to_be_32(0x40000000u | b << 8 | p << 2);
 
 			if (has[b][p])
 				assert_int_equal(del_route(net, 30), 0);
 			else
-				assert_int_equal(add_route(net, 30, rte_cpu_to_be_32(0xc0000202u + b)), 0);
+				assert_int_equal(
+					add_route(net, 30, rte_cpu_to_be_32(0xc0000202u + b)), 0);
 			has[b][p] ^= 1;
 		}
 		assert_int_equal(fwd_commit(NULL), 0);
@@ -320,7 +333,9 @@ static void test_too_many_routes_are_refused(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 10000; i++)
-		assert_int_equal(add_route(rte_cpu_to_be_32(0x40000000u + (i << 8)), 24, IP(10, 0, 0, 2)), 0);
+		assert_int_equal(add_route(rte_cpu_to_be_32(0x40000000u + (i << 8)), 24,
+					   IP(10, 0, 0, 2)),
+				 0);
 	assert_int_equal(add_route(IP(80, 0, 0, 0), 24, IP(10, 0, 0, 2)), -ENOSPC);
 	assert_non_null(strstr(the_err.msg, "10000"));
 	commit();
@@ -350,7 +365,8 @@ static void test_too_many_long_prefixes_are_refused(void **state)
 	/* like their parent: rte_fib of 22.11 forgets to count these */
 	assert_int_equal(add_route(0, 0, IP(10, 0, 0, 2)), 0);
 	for (;; n++) {
-		rc = add_route(rte_cpu_to_be_32(0x40000000u + (n << 8) + 7), 32, IP(10, 0, 0, 2 + n % 2));
+		rc = add_route(rte_cpu_to_be_32(0x40000000u + (n << 8) + 7), 32,
+			       IP(10, 0, 0, 2 + n % 2));
 		if (rc)
 			break;
 		if (n % 1000 == 0)
@@ -360,7 +376,8 @@ static void test_too_many_long_prefixes_are_refused(void **state)
 	assert_in_range(n, FIB_TBL8 - 10, FIB_TBL8);
 	assert_non_null(strstr(the_err.msg, "/24"));
 	commit();
-	/* in a network that has one already, there is room; and an edit of all of them at once works */
+	/* in a network that has one already, there is room; and an edit of all of them at once
+	 * works */
 	assert_int_equal(add_route(IP(64, 0, 0, 9), 32, IP(10, 0, 0, 4)), 0);
 	assert_int_equal(add_route(IP(64, 0, 0, 0), 7, IP(10, 0, 0, 4)), 0);
 	commit();
@@ -374,11 +391,14 @@ static void test_too_many_long_prefixes_are_refused(void **state)
 	assert_int_equal(add_route(IP(99, 255, 1, 0), 28, IP(10, 0, 0, 2)), -ENOSPC);
 	commit();
 	for (unsigned i = 0; i < n; i++)
-		assert_int_equal(del_route(rte_cpu_to_be_32(0x40000000u + (i << 8) + 7), 32), i == 3 ? -ENOENT : 0);
+		assert_int_equal(del_route(rte_cpu_to_be_32(0x40000000u + (i << 8) + 7), 32),
+				 i == 3 ? -ENOENT : 0);
 	commit();
 	/* the count has come back to where it was */
 	for (unsigned i = 0; i < FIB_TBL8 - 10; i++)
-		assert_int_equal(add_route(rte_cpu_to_be_32(0x50000000u + (i << 8)), 30, IP(10, 0, 0, 2)), 0);
+		assert_int_equal(add_route(rte_cpu_to_be_32(0x50000000u + (i << 8)), 30,
+					   IP(10, 0, 0, 2)),
+				 0);
 	commit();
 }
 
@@ -390,7 +410,8 @@ static void test_table_grows(void **state)
 		uint32_t ip = 0x40000000u + (i * 2654435761u & 0x1fffffu) * 0x100;
 
 		if (add_route(rte_cpu_to_be_32(ip), 24, IP(10, 0, 0, 2 + i % 7)))
-			assert_int_equal(the_err.msg[0], 't');	/* "the route ... is there already" */
+			assert_int_equal(the_err.msg[0],
+					 't'); /* "the route ... is there already" */
 		if (i % 50000 == 7)
 			commit();
 	}
@@ -437,8 +458,10 @@ static void test_bad_routes_are_refused_with_a_reason(void **state)
 
 static void test_order_of_gateways_does_not_matter(void **state)
 {
-	struct fwd_route r = { .prefix = { IP(64, 0, 0, 0), 24 }, .n_via = 2,
-			       .via = { { IP(192, 0, 2, 2), FWD_IFACE_NONE }, { IP(10, 0, 0, 2), FWD_IFACE_NONE } } };
+	struct fwd_route r = {.prefix = {IP(64, 0, 0, 0), 24},
+			      .n_via = 2,
+			      .via = {{IP(192, 0, 2, 2), FWD_IFACE_NONE},
+				      {IP(10, 0, 0, 2), FWD_IFACE_NONE}}};
 	struct fwd_via swap;
 	struct fwd_route got;
 	uint32_t first;
@@ -664,7 +687,8 @@ int main(void)
 		T(test_vlan_interfaces_lie_on_ports),
 		T(test_interface_that_does_not_open_leaves_nothing),
 #undef T
-		cmocka_unit_test_setup_teardown(test_too_many_long_prefixes_are_refused, up_large, down),
+		cmocka_unit_test_setup_teardown(test_too_many_long_prefixes_are_refused, up_large,
+						down),
 		cmocka_unit_test_setup_teardown(test_table_grows, up_large, down),
 	};
 
