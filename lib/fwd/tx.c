@@ -12,18 +12,15 @@ static void flush_port(struct worker *w, uint16_t port)
 	uint16_t queue = w->snap->workers[w->id].txq[port];
 	uint16_t sent;
 
-	for (uint16_t i = 0; i < b->n; i++) {
-		struct dp_iface_counters *c = &w->counters->iface[b->iface[i]];
-
-		c->tx_packets++;
-		c->tx_bytes += b->m[i]->pkt_len;
-	}
+	if (b->n == 0)
+		return;
 	sent = rte_eth_tx_burst(port, queue, b->m, b->n);
 	for (unsigned try = 0; unlikely(sent < b->n) && try < TX_RETRIES; try++)
 		sent += rte_eth_tx_burst(port, queue, b->m + sent, b->n - sent);
 	for (uint16_t i = sent; unlikely(i < b->n); i++) {
 		struct dp_iface_counters *c = &w->counters->iface[b->iface[i]];
 
+		/* they were counted when they were queued */
 		c->tx_packets--;
 		c->tx_bytes -= b->m[i]->pkt_len;
 		worker_drop(w, b->m[i], b->iface[i], FWD_D_tx_full);
@@ -57,6 +54,22 @@ static struct rte_mbuf *make_linear(struct rte_mbuf *m)
 	return flat;
 }
 
+static struct tx_buffer *buffer_of(struct worker *w, uint16_t port)
+{
+	struct tx_buffer *b = &w->tx[port];
+
+	if (unlikely(!b->listed)) {
+		b->listed = true;
+		w->tx_ports[w->n_tx_ports++] = port;
+	}
+	return b;
+}
+
+void tx_full(struct worker *w, uint16_t port)
+{
+	flush_port(w, port);
+}
+
 void tx_frame(struct worker *w, struct rte_mbuf *m, uint16_t iface)
 {
 	const struct fwd_snapshot *snap = w->snap;
@@ -82,21 +95,13 @@ void tx_frame(struct worker *w, struct rte_mbuf *m, uint16_t iface)
 			w->counters->events[FWD_E_handovers]++;
 		return;
 	}
-	b = &w->tx[port];
-	if (b->n == 0)
-		w->tx_ports[w->n_tx_ports++] = port;
+	b = buffer_of(w, port);
+	w->counters->iface[iface].tx_packets++;
+	w->counters->iface[iface].tx_bytes += m->pkt_len;
 	b->m[b->n] = m;
 	b->iface[b->n] = iface;
-	if (++b->n == FWD_BURST) {
-		flush_port(w, port);
-		/* it stays listed: find it again rather than list it twice */
-		for (uint16_t i = 0; i < w->n_tx_ports; i++) {
-			if (w->tx_ports[i] == port) {
-				w->tx_ports[i] = w->tx_ports[--w->n_tx_ports];
-				break;
-			}
-		}
-	}
+	if (++b->n == FWD_BURST)
+		tx_full(w, port);
 }
 
 void tx_datagram(struct worker *w, struct rte_mbuf *m, uint16_t iface, union nh_adj adj)
@@ -129,8 +134,34 @@ void tx_datagram(struct worker *w, struct rte_mbuf *m, uint16_t iface, union nh_
 	tx_frame(w, m, iface);
 }
 
+void tx_way_to(struct worker *w, struct tx_way *way, uint16_t iface)
+{
+	const struct fwd_snapshot *snap = w->snap;
+	const struct dp_iface *i = &snap->ifaces[iface < FWD_MAX_IFACES ? iface : 0];
+	struct rte_ether_hdr eth;
+
+	if (way->packets > 0) {
+		way->counters->tx_packets += way->packets;
+		way->counters->tx_bytes += way->bytes;
+	}
+	*way = (struct tx_way){ .iface = iface, .port = i->port };
+	if (iface >= FWD_MAX_IFACES || !(i->flags & IFACE_PRESENT) || i->vlan != 0 ||
+	    snap->workers[w->id].txq[i->port] == UINT16_MAX)
+		return;
+	eth.src_addr = i->mac;
+	eth.ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	memcpy(&way->head, (const uint8_t *)&eth + RTE_ETHER_ADDR_LEN, sizeof(way->head));
+	way->mtu = i->mtu;
+	way->buffer = buffer_of(w, i->port);
+	way->counters = &w->counters->iface[iface];
+}
+
 void tx_flush(struct worker *w)
 {
-	while (w->n_tx_ports > 0)
-		flush_port(w, w->tx_ports[--w->n_tx_ports]);
+	while (w->n_tx_ports > 0) {
+		uint16_t port = w->tx_ports[--w->n_tx_ports];
+
+		w->tx[port].listed = false;
+		flush_port(w, port);
+	}
 }

@@ -218,37 +218,65 @@ static void stage_route(struct worker *w, const struct pkt *pkts, unsigned n, ui
 	rte_fib_lookup_bulk(w->snap->fib, dst, nh, (int)n);
 }
 
+/* A packet that needs more than rewriting and sending. on: translation is. */
+static void forward_one(struct worker *w, struct pkt *p, bool on)
+{
+	if (p->nat.verdict != NAT_TRANSLATE) {
+		bool local = dp.nexthops[p->nh].type == NH_LOCAL;
+
+		if (local)
+			p->nat.flags |= NAT_PKT_LOCAL;
+		if (on) {
+			/* RFC 1812 5.3.1 before translation: a packet that goes no further makes no session */
+			if (unlikely(!local && p->nat.ip[8] <= 1)) {
+				icmp_error(w, p, ICMP_TIME_EXCEEDED, 0, 0);
+				worker_drop(w, p->m, p->nat.iface, FWD_D_ttl_expired);
+				return;
+			}
+			if (!translate_miss(w, p))
+				return;
+		}
+		if (local && p->nat.verdict != NAT_TRANSLATE) {
+			local_deliver(w, p);
+			return;
+		}
+	}
+	forward(w, p);
+}
+
 /* Packets to their verdicts. */
 static void stage_forward(struct worker *w, struct pkt *pkts, unsigned n, const uint64_t *nh)
 {
+	struct tx_way way = { .iface = FWD_IFACE_NONE };
 	bool on = nat_on(w);
 
 	for (unsigned i = 0; i < n; i++) {
 		struct pkt *p = &pkts[i];
+		struct fwd_nexthop *hop = &dp.nexthops[nh[i]];
+		bool translate = p->nat.verdict == NAT_TRANSLATE;
+		union nh_adj adj;
 
 		p->nh = (uint32_t)nh[i];
-		if (p->nat.verdict != NAT_TRANSLATE) {
-			bool local = dp.nexthops[p->nh].type == NH_LOCAL;
-
-			if (local)
-				p->nat.flags |= NAT_PKT_LOCAL;
-			if (on) {
-				/* RFC 1812 5.3.1 before translation: a packet that goes no further makes no session */
-				if (unlikely(!local && p->nat.ip[8] <= 1)) {
-					icmp_error(w, p, ICMP_TIME_EXCEEDED, 0, 0);
-					worker_drop(w, p->m, p->nat.iface, FWD_D_ttl_expired);
-					continue;
-				}
-				if (!translate_miss(w, p))
-					continue;
-			}
-			if (local && p->nat.verdict != NAT_TRANSLATE) {
-				local_deliver(w, p);
-				continue;
-			}
+		if (unlikely(hop->type == NH_GROUP))
+			hop = &dp.nexthops[output_member(p->nh, &p->nat.key)];
+		if (unlikely(hop->iface != way.iface))
+			tx_way_to(w, &way, hop->iface);
+		/* only a neighbour's can be usable */
+		adj.word = atomic_load_explicit(&hop->adj, memory_order_relaxed);
+		if (unlikely(!((translate | !on) & (adj.usable != 0) & (p->nat.ip[8] > 1) & (p->len <= way.mtu) &
+			       (p->m->nb_segs == 1)))) {
+			forward_one(w, p, on);
+			continue;
 		}
-		forward(w, p);
+		if (!translate) {
+			nat_ttl_decrement(p->nat.ip);
+		} else if (unlikely(nat_rewrite(w->nat, &p->nat, w->now_ms) == NAT_DROP)) {
+			drop_nat(w, p);
+			continue;
+		}
+		tx_way_send(w, &way, p->m, adj);
 	}
+	tx_way_to(w, &way, FWD_IFACE_NONE);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */

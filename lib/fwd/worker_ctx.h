@@ -11,6 +11,7 @@
 /* Frames for one port, sent at the end of a turn or when full. */
 struct tx_buffer {
 	uint16_t n;
+	bool listed;			/* in tx_ports[] */
 	uint16_t iface[FWD_BURST];	/* egress interface of each, for the counters */
 	struct rte_mbuf *m[FWD_BURST];
 };
@@ -34,7 +35,7 @@ struct worker {
 	uint64_t tsc_per_ms, tsc_base;
 	struct token_bucket icmp_bucket;
 	uint16_t ip_id;				/* of datagrams made here */
-	uint16_t n_tx_ports;			/* ports with frames in tx[] */
+	uint16_t n_tx_ports;			/* ports that may have frames in tx[] */
 	uint16_t tx_ports[FWD_MAX_PORTS];
 	struct tx_buffer tx[FWD_MAX_PORTS];
 	/* read by control without synchronization, for people */
