@@ -128,13 +128,11 @@ static void host_link(struct nat_worker *nat, uint32_t m, uint32_t head)
 		nat->mappings[head].host.prev = m;
 }
 
-/* Makes m the first of its host's mappings; false: the table is full. */
-static bool host_add(struct nat_worker *nat, uint32_t m)
+/* Makes m the first of its host's mappings, before head; false: the table is full. */
+static bool host_add(struct nat_worker *nat, uint32_t m, uint32_t head)
 {
 	struct nat_mapping *p = &nat->mappings[m];
-	uint32_t pool_id = nat->slots[p->slot].pool_id;
-	uint32_t hash = hash_host(nat, p->key.src_be, pool_id);
-	uint32_t head = find_host(nat, p->key.src_be, pool_id);
+	uint32_t hash = hash_host(nat, p->key.src_be, nat->slots[p->slot].pool_id);
 
 	if (head != NAT_NONE)
 		nat_table_replace(&nat->host_table, hash, head, m);
@@ -198,6 +196,8 @@ static enum nat_reason take_endpoint(struct nat_worker *nat, struct nat_mapping 
 	nat->externs[ext].n_mappings++;
 	p->ext_be = addr_be;
 	p->ext_port_be = htons((uint16_t)port);
+	nat_table_prefetch(&nat->outside_table,
+			   hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto));
 	return NAT_REASON_NONE;
 }
 
@@ -279,19 +279,21 @@ static enum nat_reason take_new_address(struct nat_worker *nat, struct nat_mappi
 	return nat->n_externs == nat->max_externs ? take_used_address(nat, p, pool, reason) : reason;
 }
 
+/* An external endpoint for p; *host: the first of its host's other mappings. */
 static enum nat_reason take_address(struct nat_worker *nat, struct nat_mapping *p,
-				    const struct nat_pool_c *pool)
+				    const struct nat_pool_c *pool, uint32_t *host)
 {
-	uint32_t other, first;
+	uint32_t first;
 
+	*host = NAT_NONE;
 	if (!has_paired_address(pool)) {
 		first = nat_pool_at(pool, 0);
 		return is_usable(nat, first) ? take_endpoint(nat, p, first, pool) : NAT_R_nat_no_address;
 	}
-	other = find_host(nat, p->key.src_be, pool->id);
-	if (other != NAT_NONE && nat_pool_has(pool, nat->mappings[other].ext_be) &&
-	    is_usable(nat, nat->mappings[other].ext_be))
-		return take_endpoint(nat, p, nat->mappings[other].ext_be, pool);
+	*host = find_host(nat, p->key.src_be, pool->id);
+	if (*host != NAT_NONE && nat_pool_has(pool, nat->mappings[*host].ext_be) &&
+	    is_usable(nat, nat->mappings[*host].ext_be))
+		return take_endpoint(nat, p, nat->mappings[*host].ext_be, pool);
 	return take_new_address(nat, p, pool);
 }
 
@@ -321,7 +323,7 @@ static bool is_paired(const struct nat_worker *nat, const struct nat_mapping *p)
 	return nat->slots[p->slot].pool_id != NAT_NONE;
 }
 
-static bool enter_tables(struct nat_worker *nat, uint32_t m, uint32_t in)
+static bool enter_tables(struct nat_worker *nat, uint32_t m, uint32_t in, uint32_t host)
 {
 	struct nat_mapping *p = &nat->mappings[m];
 	uint32_t out = hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto);
@@ -329,7 +331,7 @@ static bool enter_tables(struct nat_worker *nat, uint32_t m, uint32_t in)
 	if (!nat_table_insert(&nat->inside_table, in, m))
 		return false;
 	if (nat_table_insert(&nat->outside_table, out, m)) {
-		if (!is_paired(nat, p) || host_add(nat, m))
+		if (!is_paired(nat, p) || host_add(nat, m, host))
 			return true;
 		nat_table_delete(&nat->outside_table, out, m);
 	}
@@ -342,7 +344,7 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 {
 	const struct nat_pool_c *pool = nat->cfg->rules[rule].pool;
 	const struct nat_key in = inside_key(nat, key, slot);
-	uint32_t hash = nat_key_hash(&nat->seed, &in), m;
+	uint32_t hash = nat_key_hash(&nat->seed, &in), m, host;
 	enum nat_reason reason;
 	struct nat_mapping *p;
 
@@ -368,12 +370,12 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 		.used = 1,
 		.at_once = 1,	/* until a session holds it */
 	};
-	reason = take_address(nat, p, pool);
+	reason = take_address(nat, p, pool, &host);
 	if (reason != NAT_REASON_NONE) {
 		record_give(nat, m);
 		return reason;
 	}
-	if (!enter_tables(nat, m, hash)) {
+	if (!enter_tables(nat, m, hash, host)) {
 		give_endpoint(nat, p);
 		record_give(nat, m);
 		return NAT_R_nat_mappings_full;

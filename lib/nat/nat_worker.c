@@ -11,7 +11,7 @@
 #define SESSIONS_DEFAULT    1000000u
 #define SESSIONS_MAX	    (1u << 27)	/* a mapping counts its sessions in 28 bits */
 #define SESSIONS_PER_EXTERN 4096u	/* default */
-#define EXTERNS_MIN	    64u
+#define EXTERNS_MIN	    16u
 #define EXTERNS_MAX	    1024u
 #define HUGE_PAGE	    (2u << 20)
 
