@@ -77,7 +77,9 @@ static bool iface_set(struct router *r, const struct cli_cmd *cmd, struct cli_er
 	const struct cli_value *port = cli_get(cmd, "port");
 	bool add = cli_get(cmd, "pass") != NULL;
 	struct fwd_err err = { 0 };
+	struct net_iface iface;
 	struct fwd_pass pass;
+	unsigned at = 0;
 	uint16_t id;
 	int ret;
 
@@ -89,10 +91,18 @@ static bool iface_set(struct router *r, const struct cli_cmd *cmd, struct cli_er
 	}
 	pass.protocol = (uint8_t)cli_get(cmd, "protocol")->number;
 	pass.port = (uint16_t)port->number;
-	ret = NET(r, iface_pass, name->text, pass, add, &err);
-	if (ret == 0 || (add && ret == -EEXIST))
+	NET(r, iface_get, id, &iface);
+	while (at < iface.n_pass && (iface.pass[at].protocol != pass.protocol || iface.pass[at].port != pass.port))
+		at++;
+	if (add && at < iface.n_pass)
 		return true;
-	return refuse(e, ret, &err, port);
+	if (!add && at == iface.n_pass) {
+		cli_error_set(e, 1, port->column, "%s port %u of '%s' is not passed",
+			      pass.protocol == 6 ? "TCP" : "UDP", pass.port, name->text);
+		return false;
+	}
+	ret = NET(r, iface_pass, name->text, pass, add, &err);
+	return ret == 0 || refuse(e, ret, &err, port);
 }
 
 static bool iface_del(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)

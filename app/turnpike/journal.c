@@ -16,7 +16,9 @@ struct journal_entry {
 	char iface[FWD_NAME_LEN];
 	union {
 		struct net_iface *deleted;
-		uint16_t mtu;
+		struct {
+			uint16_t conf, in_force;
+		} mtu;
 		struct fwd_pass pass;
 		struct fwd_address address;
 		struct net_neigh neigh;
@@ -99,8 +101,10 @@ static int j_iface_set_mtu(void *ctx, const char *name, uint16_t mtu, struct fwd
 
 	if (e == NULL)
 		return -ENOMEM;
-	if (id >= 0 && BELOW(j, iface_get, (uint16_t)id, &iface) == 0)
-		e->mtu = iface.conf.mtu > 0 ? iface.conf.mtu : iface.mtu;
+	if (id >= 0 && BELOW(j, iface_get, (uint16_t)id, &iface) == 0) {
+		e->mtu.conf = iface.conf.mtu;
+		e->mtu.in_force = iface.mtu;
+	}
 	snprintf(e->iface, sizeof(e->iface), "%s", name);
 	return note(j, BELOW(j, iface_set_mtu, name, mtu, err));
 }
@@ -179,17 +183,8 @@ static int j_neigh_del(void *ctx, uint16_t iface, uint32_t addr_be, struct fwd_e
 static int j_neigh_add(void *ctx, const struct net_neigh *n, struct fwd_err *err)
 {
 	struct journal *j = ctx;
-	struct find_neigh f = { .iface = n->iface, .addr_be = n->addr_be };
-	struct journal_entry *e;
+	struct journal_entry *e = prepare(j, NEIGH_ADDED, err);
 
-	BELOW(j, neigh_each, same_neigh, &f);
-	if (f.any) {	/* set to something else */
-		int ret = j_neigh_del(ctx, n->iface, n->addr_be, err);
-
-		if (ret != 0)
-			return ret;
-	}
-	e = prepare(j, NEIGH_ADDED, err);
 	if (e == NULL)
 		return -ENOMEM;
 	e->neigh = *n;
@@ -359,7 +354,10 @@ static int take_back(struct journal *j, struct journal_entry *e)
 	case IFACE_DELETED:
 		return reopen(j, e->deleted);
 	case MTU_SET:
-		return BELOW(j, iface_set_mtu, e->iface, e->mtu, NULL);
+		/* Back to the device's own default, or at least to what that was. */
+		if (BELOW(j, iface_set_mtu, e->iface, e->mtu.conf, NULL) == 0)
+			return 0;
+		return BELOW(j, iface_set_mtu, e->iface, e->mtu.in_force, NULL);
 	case PASS_ADDED:
 	case PASS_DELETED:
 		return BELOW(j, iface_pass, e->iface, e->pass, e->what == PASS_DELETED, NULL);

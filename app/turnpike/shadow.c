@@ -52,6 +52,15 @@ static bool in_prefix(uint32_t addr_be, const struct fwd_address *a)
 	return ((addr_be ^ a->addr_be) & text_mask_be(a->len)) == 0;
 }
 
+/* Is it the address itself, or its prefix's network or broadcast address? */
+static bool is_taken(const struct fwd_address *a, uint32_t addr_be)
+{
+	uint32_t mask = text_mask_be(a->len);
+
+	return addr_be == a->addr_be ||
+	       (a->len <= 30 && (addr_be == (a->addr_be & mask) || addr_be == (a->addr_be | ~mask)));
+}
+
 /* ---- routes: the table ----------------------------------------------------------------------- */
 
 static uint32_t hash_prefix(struct fwd_prefix p)
@@ -185,6 +194,9 @@ static int s_iface_add(void *ctx, const struct fwd_iface_conf *conf, struct fwd_
 			return fail(err, -ENOENT, "no interface '%s'", conf->parent);
 		if (s->iface[parent].conf.vlan > 0)
 			return fail(err, -EINVAL, "'%s' is a VLAN interface itself", conf->parent);
+		if (s->iface[parent].conf.mtu > 0 && conf->mtu > s->iface[parent].conf.mtu)
+			return fail(err, -EINVAL, "MTU %u is above that of '%s', %u", conf->mtu, conf->parent,
+				    s->iface[parent].conf.mtu);
 	}
 	while (id < FWD_MAX_IFACES && s->used[id])
 		id++;
@@ -205,6 +217,17 @@ static int s_iface_set_mtu(void *ctx, const char *name, uint16_t mtu, struct fwd
 
 	if (id < 0)
 		return fail(err, id, "no interface '%s'", name);
+	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
+		const struct fwd_iface_conf *c = &s->iface[i].conf, *m = &s->iface[id].conf;
+
+		if (!s->used[i] || mtu == 0)
+			continue;
+		if (c->vlan > 0 && strcmp(c->parent, name) == 0 && c->mtu > mtu)
+			return fail(err, -EBUSY, "VLAN interface '%s' has an MTU of %u: lower that first", c->name,
+				    c->mtu);
+		if (m->vlan > 0 && strcmp(m->parent, c->name) == 0 && c->mtu > 0 && mtu > c->mtu)
+			return fail(err, -EINVAL, "MTU %u is above that of '%s', %u", mtu, c->name, c->mtu);
+	}
 	s->iface[id].conf.mtu = mtu;
 	s->iface[id].mtu = mtu > 0 ? mtu : 1500;
 	return 0;
@@ -263,16 +286,23 @@ static int s_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool 
 		if (f->pass[i].protocol != pass.protocol || f->pass[i].port != pass.port)
 			continue;
 		if (add)
-			return fail(err, -EEXIST, "port %u is passed already", pass.port);
+			return 0;
 		f->pass[i] = f->pass[--f->n_pass];
 		return 0;
 	}
 	if (!add)
-		return fail(err, -ENOENT, "port %u is not passed", pass.port);
+		return 0;
 	if (f->n_pass == FWD_IFACE_PASS)
 		return fail(err, -ENOSPC, "more than %u ports passed", FWD_IFACE_PASS);
 	f->pass[f->n_pass++] = pass;
 	return 0;
+}
+
+static bool has_route(const struct shadow *s, uint32_t addr_be, uint8_t len)
+{
+	const struct entry *e = find_route(s, (struct fwd_prefix){ addr_be, len });
+
+	return e != NULL && e->n_via > 0;
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -298,6 +328,10 @@ static int s_address_add(void *ctx, const struct fwd_address *a, struct fwd_err 
 		const struct fwd_address *b = &s->address[i];
 
 		n += b->iface == a->iface;
+		if (b->iface != a->iface && b->len == a->len && in_prefix(b->addr_be, a))
+			return fail(err, -EADDRINUSE, "%s is connected to '%s' already",
+				    text_put_prefix(text, a->addr_be & text_mask_be(a->len), a->len),
+				    s->iface[b->iface].conf.name);
 		if (b->addr_be != a->addr_be)
 			continue;
 		return fail(err, b->iface == a->iface && b->len == a->len ? -EEXIST : -EADDRINUSE,
@@ -307,6 +341,11 @@ static int s_address_add(void *ctx, const struct fwd_address *a, struct fwd_err 
 	if (n == FWD_IFACE_ADDRS)
 		return fail(err, -ENOSPC, "more than %u addresses on '%s'", FWD_IFACE_ADDRS,
 			    s->iface[a->iface].conf.name);
+	if (has_route(s, a->addr_be & text_mask_be(a->len), a->len) || has_route(s, a->addr_be, 32) ||
+	    (a->len <= 30 && (has_route(s, a->addr_be & text_mask_be(a->len), 32) ||
+			      has_route(s, a->addr_be | ~text_mask_be(a->len), 32))))
+		return fail(err, -EADDRINUSE, "there is a static route to %s, or to an address of it",
+			    text_put_prefix(text, a->addr_be & text_mask_be(a->len), a->len));
 	list = realloc(s->address, (s->n_addresses + 1) * sizeof(*list));
 	if (list == NULL)
 		return fail(err, -ENOMEM, "out of memory");
@@ -369,8 +408,26 @@ static int s_neigh_add(void *ctx, const struct net_neigh *n, struct fwd_err *err
 {
 	struct shadow *s = ctx;
 	struct net_neigh *list;
+	bool on_link = false;
+	char text[16];
 
-	s_neigh_del(s, n->iface, n->addr_be, NULL);
+	text_put_ip4(text, n->addr_be);
+	for (unsigned i = 0; i < s->n_addresses; i++) {
+		const struct fwd_address *a = &s->address[i];
+
+		on_link = on_link || (a->iface == n->iface && in_prefix(n->addr_be, a) &&
+				      !is_taken(a, n->addr_be));
+	}
+	if (!on_link)
+		return fail(err, -EINVAL, "%s is no neighbour's address on '%s': it lies in no connected prefix there, "
+			    "or is the router's own", text, s->iface[n->iface].conf.name);
+	for (unsigned i = 0; i < s->n_neigh; i++) {
+		if (s->neigh[i].iface != n->iface || s->neigh[i].addr_be != n->addr_be)
+			continue;
+		if (memcmp(s->neigh[i].mac, n->mac, sizeof(n->mac)) == 0)
+			return fail(err, -EEXIST, "neighbour %s is there already", text);
+		return fail(err, -EADDRINUSE, "neighbour %s is there already with another MAC address", text);
+	}
 	list = realloc(s->neigh, (s->n_neigh + 1) * sizeof(*list));
 	if (list == NULL)
 		return fail(err, -ENOMEM, "out of memory");
@@ -400,8 +457,8 @@ static int resolve_via(const struct shadow *s, struct fwd_via *via, struct fwd_e
 	for (unsigned i = 0; i < s->n_addresses; i++) {
 		const struct fwd_address *a = &s->address[i];
 
-		if (a->addr_be == via->gw_be)
-			return fail(err, -EINVAL, "gateway %s is the router itself", gw);
+		if (is_taken(a, via->gw_be))
+			return fail(err, -EINVAL, "gateway %s is the router itself, or no host's address", gw);
 		if (!in_prefix(via->gw_be, a) || (via->iface != FWD_IFACE_NONE && a->iface != via->iface))
 			continue;
 		if (best < 0 || a->len > s->address[best].len)
@@ -434,6 +491,9 @@ static int s_route_add(void *ctx, const struct fwd_route *r, struct fwd_err *err
 
 		if (a->len == r->prefix.len && in_prefix(r->prefix.addr_be, a))
 			return fail(err, -EADDRINUSE, "%s is connected to '%s'", p,
+				    s->iface[a->iface].conf.name);
+		if (r->prefix.len == 32 && is_taken(a, r->prefix.addr_be))
+			return fail(err, -EADDRINUSE, "%s is the router's own, on '%s'", p,
 				    s->iface[a->iface].conf.name);
 	}
 	if (e != NULL && e->n_via > 0) {

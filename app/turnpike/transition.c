@@ -191,7 +191,30 @@ static bool has_pass(const struct net_iface *iface, struct fwd_pass pass)
 	return false;
 }
 
-static bool set_ifaces(struct plan *p)
+/* A VLAN's MTU is never above that of what carries it: carriers rise before VLANs change, and sink after. */
+static bool set_mtus(struct plan *p, bool vlans, bool rise)
+{
+	struct net_iface want, live;
+
+	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
+		int id, ret;
+
+		if (NET(p->want, iface_get, (uint16_t)i, &want) != 0 || want.conf.mtu == 0 ||
+		    (want.conf.vlan > 0) != vlans)
+			continue;
+		id = live_id(p, want.conf.name);
+		if (id < 0 || NET(p->live, iface_get, (uint16_t)id, &live) != 0 ||
+		    p->fate[id] == REPLACE || p->fate[id] == CLOSE || live.conf.mtu == want.conf.mtu ||
+		    (!vlans && (want.conf.mtu > live.mtu) != rise))
+			continue;
+		ret = NET(p->live, iface_set_mtu, want.conf.name, want.conf.mtu, &p->err);
+		if (ret != 0)
+			return give_up(p, ret, want.conf.name);
+	}
+	return true;
+}
+
+static bool set_passes(struct plan *p)
 {
 	struct net_iface want, live;
 	int ret = 0;
@@ -204,8 +227,6 @@ static bool set_ifaces(struct plan *p)
 		id = live_id(p, want.conf.name);
 		if (id < 0 || NET(p->live, iface_get, (uint16_t)id, &live) != 0)
 			continue;
-		if (want.conf.mtu > 0 && want.conf.mtu != live.conf.mtu)
-			ret = NET(p->live, iface_set_mtu, want.conf.name, want.conf.mtu, &p->err);
 		for (unsigned k = 0; ret == 0 && k < live.n_pass; k++) {
 			if (!has_pass(&want, live.pass[k]))
 				ret = NET(p->live, iface_pass, want.conf.name, live.pass[k], false, &p->err);
@@ -263,6 +284,18 @@ static bool plan_addresses(struct plan *p)
 			p->leaving[p->n_leaving++] = a;
 	}
 	return true;
+}
+
+/* Does an address that goes have this one in its prefix? */
+static bool in_leaving_prefix(const struct plan *p, uint16_t iface, uint32_t addr_be)
+{
+	for (unsigned i = 0; i < p->n_leaving; i++) {
+		const struct fwd_address *a = &p->leaving[i];
+
+		if (a->iface == iface && ((a->addr_be ^ addr_be) & text_mask_be(a->len)) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool remove_addresses(struct plan *p)
@@ -343,7 +376,8 @@ static bool remove_neighs(struct plan *p)
 				 want_id(p, live.conf.name) : -ENOENT;
 		int ret;
 
-		if (id >= 0 && !is_leaving(p, all.list[i].iface)) {
+		if (id >= 0 && !is_leaving(p, all.list[i].iface) &&
+		    !in_leaving_prefix(p, all.list[i].iface, all.list[i].addr_be)) {
 			f.iface = (uint16_t)id;
 			NET(p->want, neigh_each, same_neigh, &f);
 		}
@@ -403,15 +437,8 @@ static bool same_route(const struct plan *p, const struct fwd_route *live, const
 static bool by_leaving(const struct plan *p, const struct fwd_route *r)
 {
 	for (unsigned v = 0; v < r->n_via; v++) {
-		if (is_leaving(p, r->via[v].iface))
+		if (is_leaving(p, r->via[v].iface) || in_leaving_prefix(p, r->via[v].iface, r->via[v].gw_be))
 			return true;
-		for (unsigned i = 0; i < p->n_leaving; i++) {
-			const struct fwd_address *a = &p->leaving[i];
-
-			if (a->iface == r->via[v].iface &&
-			    ((a->addr_be ^ r->via[v].gw_be) & text_mask_be(a->len)) == 0)
-				return true;
-		}
 	}
 	return false;
 }
@@ -531,7 +558,7 @@ static bool run(struct plan *p)
 	int ret;
 
 	plan_ifaces(p);
-	if (!plan_addresses(p) || !open_ifaces(p, true) || !remove_routes(p) || !remove_neighs(p) ||
+	if (!plan_addresses(p) || !set_mtus(p, false, true) || !open_ifaces(p, true) || !remove_routes(p) || !remove_neighs(p) ||
 	    !remove_addresses(p) || !close_ifaces(p, true, &closed))
 		return false;
 	/* Workers must let go of a device before it can be opened again. */
@@ -540,7 +567,8 @@ static bool run(struct plan *p)
 		if (ret != 0)
 			return give_up(p, ret, "");
 	}
-	return open_ifaces(p, false) && set_ifaces(p) && add_addresses(p) && add_neighs(p) &&
+	return open_ifaces(p, false) && set_mtus(p, true, true) && set_mtus(p, false, false) && set_passes(p) &&
+	       add_addresses(p) && add_neighs(p) &&
 	       add_routes(p) && change_nat(p) && close_ifaces(p, false, &closed);
 }
 
