@@ -11,9 +11,11 @@ static struct {
 	uint32_t *refs;		/* of each entry */
 	uint16_t *group_next;	/* chains of groups with one hash, 0 ends */
 	uint16_t groups[GROUP_BUCKETS];
-	/* Entries not in use. Each index is in one of the three lists at most. */
-	uint16_t *free, *pending, *limbo;
-	unsigned n_free, n_pending, n_limbo;
+	/* Entries not in use, on their way: workers may read them until the next commit (pending),
+	 * then packets in the punt ring name them (limbo; committed waits for its turn there), then
+	 * free. Each index is in one list at most. */
+	uint16_t *free, *pending, *committed, *limbo;
+	unsigned n_free, n_pending, n_committed, n_limbo;
 	unsigned limbo_wait;	/* packets of the punt ring that may still name an entry in limbo */
 } nhs;
 
@@ -24,8 +26,10 @@ int nexthop_init(struct fwd_err *err)
 	nhs.group_next = calloc(FWD_MAX_NH, sizeof(*nhs.group_next));
 	nhs.free = calloc(FWD_MAX_NH, sizeof(*nhs.free));
 	nhs.pending = calloc(FWD_MAX_NH, sizeof(*nhs.pending));
+	nhs.committed = calloc(FWD_MAX_NH, sizeof(*nhs.committed));
 	nhs.limbo = calloc(FWD_MAX_NH, sizeof(*nhs.limbo));
-	if (!nhs.refs || !nhs.group_next || !nhs.free || !nhs.pending || !nhs.limbo) {
+	if (!nhs.refs || !nhs.group_next || !nhs.free || !nhs.pending || !nhs.committed ||
+	    !nhs.limbo) {
 		nexthop_fini();
 		return dp_err(err, -ENOMEM, "no memory for next hops");
 	}
@@ -40,6 +44,7 @@ void nexthop_fini(void)
 	free(nhs.group_next);
 	free(nhs.free);
 	free(nhs.pending);
+	free(nhs.committed);
 	free(nhs.limbo);
 	memset(&nhs, 0, sizeof(nhs));
 }
@@ -66,28 +71,39 @@ void nexthop_free(unsigned nh)
 	nhs.pending[nhs.n_pending++] = nh;
 }
 
-static void release_limbo(void)
+static void move(uint16_t *to, unsigned *n_to, const uint16_t *from, unsigned *n_from)
 {
-	while (nhs.n_limbo)
-		nhs.free[nhs.n_free++] = nhs.limbo[--nhs.n_limbo];
-	nhs.limbo_wait = 0;
+	memcpy(to + *n_to, from, *n_from * sizeof(*to));
+	*n_to += *n_from;
+	*n_from = 0;
 }
 
-void nexthop_committed(unsigned backlog)
+/* Lets the next ones into limbo, which is empty, and through it where no packet waits. */
+static void advance(void)
 {
-	while (nhs.n_pending)
-		nhs.limbo[nhs.n_limbo++] = nhs.pending[--nhs.n_pending];
-	nhs.limbo_wait = backlog;	/* what is in the ring now covers what was there before */
-	if (backlog == 0)
-		release_limbo();
+	move(nhs.limbo, &nhs.n_limbo, nhs.committed, &nhs.n_committed);
+	nhs.limbo_wait = rte_ring_count(dp.punt);	/* whatever named them is among these */
+	if (nhs.limbo_wait == 0)
+		move(nhs.free, &nhs.n_free, nhs.limbo, &nhs.n_limbo);
+}
+
+void nexthop_committed(void)
+{
+	move(nhs.committed, &nhs.n_committed, nhs.pending, &nhs.n_pending);
+	if (nhs.n_limbo == 0)
+		advance();
 }
 
 void nexthop_drained(unsigned n)
 {
-	if (n >= nhs.limbo_wait)
-		release_limbo();
-	else
+	if (nhs.n_limbo == 0)
+		return;
+	if (n < nhs.limbo_wait) {
 		nhs.limbo_wait -= n;
+		return;
+	}
+	move(nhs.free, &nhs.n_free, nhs.limbo, &nhs.n_limbo);
+	advance();
 }
 
 void nexthop_ref(unsigned nh)
@@ -153,5 +169,5 @@ void nexthop_group_free(unsigned nh)
 
 unsigned nexthop_in_use(void)
 {
-	return FWD_MAX_NH - 1 - nhs.n_free - nhs.n_pending - nhs.n_limbo;
+	return FWD_MAX_NH - 1 - nhs.n_free - nhs.n_pending - nhs.n_committed - nhs.n_limbo;
 }

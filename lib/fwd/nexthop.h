@@ -20,9 +20,8 @@ int nexthop_alloc(enum nh_type type, uint16_t iface, rte_be32_t addr_be);
 /* Gives an entry back; nothing staged may refer to it any more. */
 void nexthop_free(unsigned nh);
 
-/* Every worker has left the state before the last commit; backlog packets of that time wait in the
- * punt ring. */
-void nexthop_committed(unsigned backlog);
+/* Every worker has left the state before the last commit. */
+void nexthop_committed(void);
 /* n packets of the punt ring have been dealt with. */
 void nexthop_drained(unsigned n);
 

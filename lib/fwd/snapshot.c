@@ -55,7 +55,8 @@ static void build_iface(struct fwd_snapshot *s, const struct iface *i)
 	d->port = i->port->port_id;
 	d->vlan = i->conf.vlan;
 	d->mtu = i->mtu;
-	d->flags = IFACE_PRESENT | (i->port->complete_csum ? IFACE_COMPLETE_CSUM : 0) |
+	d->flags = (i->hidden ? 0 : IFACE_PRESENT) |
+		   (i->port->complete_csum ? IFACE_COMPLETE_CSUM : 0) |
 		   (i->port->kernel_arp ? IFACE_KERNEL_ARP : 0);
 	memcpy(&d->mac, i->port->mac, sizeof(d->mac));
 	d->n_addrs = address_count(i->id);
@@ -125,9 +126,13 @@ static struct fwd_snapshot *build(void)
 	for (unsigned id = 0; id < FWD_MAX_IFACES; id++) {
 		const struct iface *i = iface_get(id);
 
-		if (!i || i->hidden)
+		if (!i)
 			continue;
+		/* Routes may still lead to a hidden one: its MTU is right, its packets are dropped.
+		 */
 		build_iface(s, i);
+		if (i->hidden)
+			continue;
 		if (i->parent == FWD_IFACE_NONE) {
 			build_port(s, i, &next);
 		} else if (build_vlan(s, i)) {
@@ -194,7 +199,7 @@ int fwd_commit(struct fwd_err *err)
 	wait_for_workers();
 	destroy(old);
 	fib_published();
-	nexthop_committed(rte_ring_count(dp.punt));
+	nexthop_committed();
 	address_announce(announce_address);
 	if (snap.staged) {
 		struct announcing a = { .old = old_nat, .left = ANNOUNCE_MAX };

@@ -60,9 +60,22 @@ void port_close(struct port *p)
 	(void)p;
 }
 
+/* The port restarts for it, so no worker may use it then, and routes still lead to it. */
 int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
 {
+	const struct fwd_snapshot *s = dp.snapshot;
+
 	(void)err;
+	assert_int_equal(s->ports[p->port_id].native_iface, FWD_IFACE_NONE);
+	assert_null(s->ports[p->port_id].vlan_iface);
+	for (unsigned q = 0; q < s->workers[0].n_rxq; q++)
+		assert_int_not_equal(s->workers[0].rxq[q].port, p->port_id);
+	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
+		if (!iface_get(i) || iface_get(i)->port != p)
+			continue;
+		assert_int_equal(s->ifaces[i].flags & IFACE_PRESENT, 0);
+		assert_int_equal(s->ifaces[i].mtu, iface_get(i)->mtu);
+	}
 	p->mtu = mtu;
 	return 0;
 }

@@ -572,6 +572,33 @@ static void test_packet_for_a_next_hop_that_was_freed_goes_nowhere_else(void **s
 	assert_ptr_equal(worker_lookup(HOST), old);
 }
 
+static void test_freed_next_hops_come_back_under_a_flood(void **state)
+{
+	unsigned before = nexthop_in_use();
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++)
+		punt(IP(10, 0, 0, 200), i);
+	for (unsigned round = 0; round < 50000; round++) {	/* more than there are next hops */
+		rte_be32_t addr = rte_cpu_to_be_32(0x0a000100 + round % 1000);
+
+		if (fwd_neigh_add(lan, addr, mac_a, &the_err))
+			fail_msg("round %u: %s", round, the_err.msg);
+		assert_int_equal(fwd_neigh_del(lan, addr, &the_err), 0);
+		if (round % 100 == 0) {
+			fwd_poll();
+			while (rte_ring_count(dp.punt) < 3000)	/* never empty */
+				punt(IP(10, 0, 0, 200), round);
+			control_flush(dp.inject[0]);
+		}
+	}
+	while (rte_ring_count(dp.punt))
+		fwd_poll();
+	commit();
+	assert_int_equal(nexthop_in_use(), before + 1);	/* the one that is asked for */
+	control_flush(dp.inject[0]);
+}
+
 static void test_frames_for_an_interface_that_goes_are_dropped(void **state)
 {
 	struct rte_mbuf *m;
@@ -771,6 +798,7 @@ int main(void)
 		T(test_longer_static_route_hides_the_neighbours_in_it),
 		T(test_neighbours_go_with_their_address_and_interface),
 		T(test_packet_for_a_next_hop_that_was_freed_goes_nowhere_else),
+		T(test_freed_next_hops_come_back_under_a_flood),
 		T(test_frames_for_an_interface_that_goes_are_dropped),
 		T(test_scan_of_a_network_does_not_push_good_neighbours_out),
 		T(test_poll_does_a_bounded_share),
