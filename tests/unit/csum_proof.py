@@ -78,9 +78,9 @@ def csum_delta4(old, new):
 
 
 def csum_delta16(old, new):  # lists of four
-    acc = BitVecVal(0, 64)
+    acc = BitVecVal(4 * 0xffffffff, 64)
     for o, n in zip(old, new):
-        acc = acc + wide(n, 64) + wide(~o, 64)
+        acc = acc + wide(n, 64) - wide(o, 64)
     return csum_delta_from_sum(csum_fold64(acc))
 
 

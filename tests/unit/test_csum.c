@@ -270,6 +270,21 @@ static void test_pseudo_headers_are_the_bytes_of_the_rfc_K7(void **state)
 	}
 }
 
+static void test_fixed_sizes_without_a_call(void **state)
+{
+	unsigned char buf[164];
+	int i;
+
+	(void)state;
+	for (i = 0; i < 20000; i++) {
+		unsigned char *p = buf + rnd_below(64);
+
+		fill(buf, sizeof(buf), (enum fill)(i % FILL_N));
+		assert_int_equal(csum_fold_sum(csum_20(p)), oracle_sum(p, 20));
+		assert_int_equal(csum_fold_sum(csum_40(p)), oracle_sum(p, 40));
+	}
+}
+
 static void test_ipv4_header_has_two_zeros_C01(void **state)
 {
 	unsigned char h[64];
@@ -676,6 +691,7 @@ int main(void)
 		cmocka_unit_test(test_add_and_sub_are_ones_complement),
 		cmocka_unit_test(test_sum_is_exact_beyond_4_GiB),
 		cmocka_unit_test(test_pseudo_headers_are_the_bytes_of_the_rfc_K7),
+		cmocka_unit_test(test_fixed_sizes_without_a_call),
 		cmocka_unit_test(test_ipv4_header_has_two_zeros_C01),
 		cmocka_unit_test(test_ipv4_header_with_options_K4),
 		cmocka_unit_test(test_ttl_decrement_for_every_ttl_and_id_C01_K1),
