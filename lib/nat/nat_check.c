@@ -46,8 +46,8 @@ static int check_ports(const struct nat_rule *r, const char *rule, char *err, si
 	if (r->protocol != IPPROTO_TCP && r->protocol != IPPROTO_UDP)
 		FAIL("%s: ports need protocol tcp or udp", rule);
 	if (r->dport_lo == 0 || r->dport_hi < r->dport_lo)
-		FAIL("%s: port range %u-%u is empty or starts at 0; give FIRST-LAST within 1-65535", rule,
-		     r->dport_lo, r->dport_hi);
+		FAIL("%s: port range %u-%u is empty or starts at 0; give FIRST-LAST within 1-65535",
+		     rule, r->dport_lo, r->dport_hi);
 	return 0;
 }
 
@@ -58,10 +58,11 @@ static int check_dnat(const struct nat_rule *r, const char *rule, char *err, siz
 	if (r->to_be == 0)
 		FAIL("%s: needs the internal address that it forwards to", rule);
 	if (r->to_port != 0 && r->dport_lo == 0)
-		FAIL("%s: an internal port needs an external port (destination ADDRESS:PORT)", rule);
+		FAIL("%s: an internal port needs an external port (destination ADDRESS:PORT)",
+		     rule);
 	if (r->to_port != 0 && (uint32_t)r->to_port + (r->dport_hi - r->dport_lo) > UINT16_MAX)
-		FAIL("%s: %u ports from %u on end above 65535", rule, r->dport_hi - r->dport_lo + 1u,
-		     r->to_port);
+		FAIL("%s: %u ports from %u on end above 65535", rule,
+		     r->dport_hi - r->dport_lo + 1u, r->to_port);
 	return 0;
 }
 
@@ -75,7 +76,8 @@ static int check_static(const struct nat_rule *r, const char *rule, char *err, s
 	return 0;
 }
 
-static int check_rule(const struct nat_conf *conf, const struct nat_rule *r, char *err, size_t err_len)
+static int check_rule(const struct nat_conf *conf, const struct nat_rule *r, char *err,
+		      size_t err_len)
 {
 	char rule[64 + NAT_NAME_LEN];
 	int rc;
@@ -120,18 +122,21 @@ static int check_pool(const struct nat_pool *p, char *err, size_t err_len)
 		uint32_t first = ntohl(p->ranges[i].first_be), last = ntohl(p->ranges[i].last_be);
 
 		if (first == 0 || first > last)
-			FAIL("pool '%.*s': address range %u ends before it starts, or starts at 0.0.0.0",
+			FAIL("pool '%.*s': address range %u ends before it starts, or starts at "
+			     "0.0.0.0",
 			     NAT_NAME_LEN, p->name, i + 1);
 		addrs += (uint64_t)last - first + 1;
 		for (unsigned j = 0; j < i; j++)
-			if (first <= ntohl(p->ranges[j].last_be) && last >= ntohl(p->ranges[j].first_be))
+			if (first <= ntohl(p->ranges[j].last_be) &&
+			    last >= ntohl(p->ranges[j].first_be))
 				FAIL("pool '%.*s': address ranges %u and %u overlap", NAT_NAME_LEN,
 				     p->name, j + 1, i + 1);
 	}
 	if (addrs > UINT32_C(1) << 24)
 		FAIL("pool '%.*s': has more than 16777216 addresses", NAT_NAME_LEN, p->name);
 	if ((p->port_lo != 0 || p->port_hi != 0) && (p->port_lo == 0 || p->port_hi < p->port_lo))
-		FAIL("pool '%.*s': port range %u-%u is empty or starts at 0; give FIRST-LAST within 1-65535",
+		FAIL("pool '%.*s': port range %u-%u is empty or starts at 0; give FIRST-LAST "
+		     "within 1-65535",
 		     NAT_NAME_LEN, p->name, p->port_lo, p->port_hi);
 	return 0;
 }
@@ -152,8 +157,8 @@ int nat_check_conf(const struct nat_conf *conf, char *err, size_t err_len)
 		const struct nat_timeout_info *t = &nat_timeout_info[i];
 
 		if (conf->timeout_s[i] < t->min_s || conf->timeout_s[i] > t->max_s)
-			FAIL("timeout %s is %u s, it must be within %u-%u", t->name, conf->timeout_s[i],
-			     t->min_s, t->max_s);
+			FAIL("timeout %s is %u s, it must be within %u-%u", t->name,
+			     conf->timeout_s[i], t->min_s, t->max_s);
 	}
 	for (unsigned i = 0; i < conf->n_pools; i++) {
 		rc = check_pool(&conf->pools[i], err, err_len);

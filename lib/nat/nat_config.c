@@ -7,7 +7,7 @@
 
 #include "nat_check.h"
 
-/* ---- building ---------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------- */
 
 struct builder {
 	struct nat_config *cfg;
@@ -43,7 +43,8 @@ static int by_id(const void *a, const void *b)
 
 static int by_first(const void *a, const void *b)
 {
-	uint32_t x = ((const struct nat_span *)a)->first_h, y = ((const struct nat_span *)b)->first_h;
+	uint32_t x = ((const struct nat_span *)a)->first_h,
+		 y = ((const struct nat_span *)b)->first_h;
 
 	return (x > y) - (x < y);
 }
@@ -106,8 +107,8 @@ static uint64_t fingerprint(const struct nat_rule_c *c)
 {
 	const struct nat_rule *r = &c->r;
 	uint64_t h = 0xcbf29ce484222325ULL;
-	uint32_t words[] = {(uint32_t)r->type, r->iface, r->protocol, r->dport_lo, r->dport_hi,
-			    r->to_be,	       r->to_port};
+	uint32_t words[] = {(uint32_t)r->type, r->iface, r->protocol, r->dport_lo,
+			    r->dport_hi,       r->to_be, r->to_port};
 
 	h = fnv(h, words, sizeof(words));
 	h = fnv_prefix(h, &r->source);
@@ -115,7 +116,8 @@ static uint64_t fingerprint(const struct nat_rule_c *c)
 	h = fnv_prefix(h, &r->external);
 	h = fnv_prefix(h, &r->internal);
 	if (c->pool != NULL) {
-		uint32_t ports[] = {c->pool->id, c->pool->port_lo, c->pool->port_hi, c->pool->all_ids};
+		uint32_t ports[] = {c->pool->id, c->pool->port_lo, c->pool->port_hi,
+				    c->pool->all_ids};
 
 		h = fnv(h, ports, sizeof(ports));
 		h = fnv(h, c->pool->spans, c->pool->n_spans * sizeof(*c->pool->spans));
@@ -152,9 +154,10 @@ static int build_rules(struct builder *b)
 	qsort(cfg->ids, cfg->n_rules, sizeof(*cfg->ids), by_id);
 	for (unsigned i = 1; i < cfg->n_rules; i++)
 		if (cfg->ids[i - 1].id == cfg->ids[i].id)
-			return nat_check_fail(b->err, b->err_len, "%s: its id %u is taken by another rule",
-					      nat_check_rule_name(&cfg->rules[cfg->ids[i].rule].r, name,
-								  sizeof(name)),
+			return nat_check_fail(b->err, b->err_len,
+					      "%s: its id %u is taken by another rule",
+					      nat_check_rule_name(&cfg->rules[cfg->ids[i].rule].r,
+								  name, sizeof(name)),
 					      cfg->ids[i].id);
 	return 0;
 }
@@ -255,13 +258,16 @@ static int build_statics(struct builder *b)
 				     "their external addresses overlap; each needs its own");
 	/* prefixes either nest or are disjoint: whatever starts inside another overlaps it */
 	for (unsigned i = 0; i < n && rc == 0; i++)
-		for (unsigned j = i + 1; j < n && in[j].span.first_h <= in[i].span.last_h && rc == 0; j++) {
-			uint16_t x = cfg->rules[in[i].rule].r.iface, y = cfg->rules[in[j].rule].r.iface;
+		for (unsigned j = i + 1;
+		     j < n && in[j].span.first_h <= in[i].span.last_h && rc == 0; j++) {
+			uint16_t x = cfg->rules[in[i].rule].r.iface,
+				 y = cfg->rules[in[j].rule].r.iface;
 
 			if (x == y || x == NAT_IFACE_ANY || y == NAT_IFACE_ANY)
-				rc = overlap(b, in[i].rule, in[j].rule,
-					     "their internal addresses overlap; give them different "
-					     "outside interfaces or addresses");
+				rc = overlap(
+					b, in[i].rule, in[j].rule,
+					"their internal addresses overlap; give them different "
+					"outside interfaces or addresses");
 		}
 	free(in);
 	return rc;
@@ -305,8 +311,9 @@ static int build_dnats(struct builder *b)
 			continue;
 		taken = nat_config_static(cfg, r->destination.addr_be);
 		if (taken != NAT_NONE)
-			return overlap(b, taken, i, "the static rule goes first, so the dnat rule "
-						    "would never apply to that address");
+			return overlap(b, taken, i,
+				       "the static rule goes first, so the dnat rule "
+				       "would never apply to that address");
 		cfg->targets_h[n] = ntohl(r->to_be);
 		cfg->dnats[n].addr_h = ntohl(r->destination.addr_be);
 		cfg->dnats[n].protocol = r->protocol;
@@ -318,12 +325,13 @@ static int build_dnats(struct builder *b)
 	qsort(cfg->targets_h, n, sizeof(*cfg->targets_h), by_u32);
 	qsort(cfg->dnats, n, sizeof(*cfg->dnats), by_dnat);
 	for (unsigned i = 0; i < n; i++) {
-		const struct nat_dnat_entry *e = &cfg->dnats[i], *p = i > 0 ? &cfg->dnats[i - 1] : NULL;
+		const struct nat_dnat_entry *e = &cfg->dnats[i],
+					    *p = i > 0 ? &cfg->dnats[i - 1] : NULL;
 
 		if (p == NULL || p->addr_h != e->addr_h)
 			any = NAT_NONE;
-		if (any != NAT_NONE ||
-		    (p != NULL && p->addr_h == e->addr_h && p->protocol == e->protocol && e->lo <= p->hi))
+		if (any != NAT_NONE || (p != NULL && p->addr_h == e->addr_h &&
+					p->protocol == e->protocol && e->lo <= p->hi))
 			return overlap(b, any != NAT_NONE ? any : p->rule, e->rule,
 				       "they forward the same external address, protocol and port");
 		if (e->protocol == 0)
@@ -426,7 +434,8 @@ static unsigned external_spans(const struct nat_config *cfg, struct edge_span *o
 	return kept;
 }
 
-/* Cuts overlapping spans at each other's ends, so that a search finds one segment for an address. */
+/* Cuts overlapping spans at each other's ends, so that a search finds one segment for an address.
+ */
 static int build_segments(struct builder *b)
 {
 	struct nat_config *cfg = b->cfg;
@@ -461,7 +470,8 @@ static int build_segments(struct builder *b)
 		if (open == 0)
 			continue;
 		if (used + open > room) {
-			uint16_t *more = realloc(cfg->seg_ifaces, (room = (used + open) * 2) * sizeof(*more));
+			uint16_t *more = realloc(cfg->seg_ifaces,
+						 (room = (used + open) * 2) * sizeof(*more));
 
 			if (more == NULL)
 				goto out;
@@ -513,7 +523,8 @@ struct nat_config *nat_config_build(const struct nat_conf *conf, char *err, size
 			      offsetof(struct nat_rule, internal))) == 0 &&
 	    (rc = build_index(&b, &cfg->source, 1u << NAT_RULE_SNAT | 1u << NAT_RULE_MASQUERADE,
 			      offsetof(struct nat_rule, source))) == 0 &&
-	    (rc = build_statics(&b)) == 0 && (rc = build_dnats(&b)) == 0 && (rc = build_held(&b)) == 0)
+	    (rc = build_statics(&b)) == 0 && (rc = build_dnats(&b)) == 0 &&
+	    (rc = build_held(&b)) == 0)
 		rc = build_segments(&b);
 	if (rc != 0) {
 		if (rc == -ENOMEM)
@@ -555,7 +566,7 @@ void nat_config_free(struct nat_config *cfg)
 	free(cfg);
 }
 
-/* ---- finding ----------------------------------------------------------------------------------- */
+/* ---- finding -------------------------------------------------------------------------------- */
 
 uint32_t nat_config_rule(const struct nat_config *cfg, uint32_t id)
 {
@@ -583,7 +594,8 @@ uint32_t nat_index_find(const struct nat_index *ix, uint32_t addr_be,
 			else
 				hi = mid;
 		}
-		for (; lo < end && ix->entries[lo].addr_h == want && ix->entries[lo].rule < best; lo++) {
+		for (; lo < end && ix->entries[lo].addr_h == want && ix->entries[lo].rule < best;
+		     lo++) {
 			if (is(ctx, ix->entries[lo].rule)) {
 				best = ix->entries[lo].rule;
 				break;
@@ -611,7 +623,8 @@ uint32_t nat_config_static(const struct nat_config *cfg, uint32_t addr_be)
 	return NAT_NONE;
 }
 
-static uint32_t find_dnat(const struct nat_config *cfg, uint32_t addr_h, uint8_t proto, uint16_t port)
+static uint32_t find_dnat(const struct nat_config *cfg, uint32_t addr_h, uint8_t proto,
+			  uint16_t port)
 {
 	unsigned lo = 0, hi = cfg->n_dnats;
 
@@ -636,7 +649,8 @@ static uint32_t find_dnat(const struct nat_config *cfg, uint32_t addr_h, uint8_t
 	return NAT_NONE;
 }
 
-uint32_t nat_config_dnat(const struct nat_config *cfg, uint32_t addr_be, uint8_t proto, uint16_t port)
+uint32_t nat_config_dnat(const struct nat_config *cfg, uint32_t addr_be, uint8_t proto,
+			 uint16_t port)
 {
 	uint32_t rule = find_dnat(cfg, ntohl(addr_be), proto, port);
 
@@ -674,7 +688,8 @@ uint16_t nat_config_own(const struct nat_config *cfg, uint32_t addr_be)
 	return NAT_IFACE_ANY;
 }
 
-unsigned nat_config_held(const struct nat_config *cfg, uint32_t addr_be, const struct nat_held **first)
+unsigned nat_config_held(const struct nat_config *cfg, uint32_t addr_be,
+			 const struct nat_held **first)
 {
 	uint32_t addr_h = ntohl(addr_be);
 	unsigned lo = 0, hi = cfg->n_held, n = 0;
@@ -714,7 +729,7 @@ bool nat_pool_has(const struct nat_pool_c *pool, uint32_t addr_be)
 	return false;
 }
 
-/* ---- what others ask ---------------------------------------------------------------------------- */
+/* ---- what others ask ------------------------------------------------------------------------ */
 
 bool nat_config_active(const struct nat_config *cfg)
 {

@@ -9,23 +9,23 @@
 
 #include "nat_key.h"
 
-struct nat_span {		/* addresses, inclusive, host order */
+struct nat_span { /* addresses, inclusive, host order */
 	uint32_t first_h, last_h;
 };
 
 struct nat_pool_c {
 	uint32_t id;
-	struct nat_span *spans;	/* sorted, disjoint */
+	struct nat_span *spans; /* sorted, disjoint */
 	unsigned n_spans;
 	uint32_t n_addrs;
 	uint16_t port_lo, port_hi;
-	bool all_ids;		/* default ports: ICMP identifiers are not limited */
+	bool all_ids; /* default ports: ICMP identifiers are not limited */
 };
 
 struct nat_rule_c {
 	struct nat_rule r;
-	uint64_t print;			/* fingerprint of everything that translation depends on */
-	const struct nat_pool_c *pool;	/* snat, masquerade; NULL: the interface has no address */
+	uint64_t print;		       /* fingerprint of everything that translation depends on */
+	const struct nat_pool_c *pool; /* snat, masquerade; NULL: the interface has no address */
 };
 
 /* An entry of an index by prefix: sorted by length, address, rule. */
@@ -36,52 +36,53 @@ struct nat_index_entry {
 
 struct nat_index {
 	struct nat_index_entry *entries;
-	uint32_t start[34];	/* entries of prefix length n: [start[n], start[n + 1]) */
-	uint64_t lengths;	/* bit n: there are some */
+	uint32_t start[34]; /* entries of prefix length n: [start[n], start[n + 1]) */
+	uint64_t lengths;   /* bit n: there are some */
 };
 
-struct nat_span_rule {		/* a static rule's external addresses */
+struct nat_span_rule { /* a static rule's external addresses */
 	struct nat_span span;
 	uint32_t rule;
 };
 
-struct nat_dnat_entry {		/* sorted by address, protocol, first port; disjoint */
+struct nat_dnat_entry { /* sorted by address, protocol, first port; disjoint */
 	uint32_t addr_h;
 	uint32_t rule;
 	uint16_t lo, hi;
 	uint8_t protocol;
 };
 
-struct nat_held {		/* ports never allocated; sorted by address */
+struct nat_held { /* ports never allocated; sorted by address */
 	uint32_t addr_h;
 	uint16_t lo, hi;
-	uint8_t space;		/* enum nat_space */
+	uint8_t space; /* enum nat_space */
 };
 
-struct nat_rule_id {		/* sorted by id */
+struct nat_rule_id { /* sorted by id */
 	uint32_t id, rule;
 };
 
-struct nat_segment {		/* external addresses that the same set of interfaces has */
+struct nat_segment { /* external addresses that the same set of interfaces has */
 	struct nat_span span;
-	uint32_t first, count;	/* into seg_ifaces */
+	uint32_t first, count; /* into seg_ifaces */
 };
 
 struct nat_config {
-	struct nat_rule_c *rules;	/* by preference: the lower index wins among equals */
+	struct nat_rule_c *rules; /* by preference: the lower index wins among equals */
 	unsigned n_rules;
 	struct nat_rule_id *ids;
-	struct nat_pool_c *pools;	/* those of conf, then one for each interface address */
+	struct nat_pool_c *pools; /* those of conf, then one for each interface address */
 	unsigned n_pools;
 	struct nat_iface_addr *addrs;
 	unsigned n_addrs;
 
-	struct nat_index exempt, inside, source; /* exempt; static by internal; snat and masquerade */
-	struct nat_span_rule *statics;		 /* by external, disjoint */
+	struct nat_index exempt, inside,
+		source;		       /* exempt; static by internal; snat and masquerade */
+	struct nat_span_rule *statics; /* by external, disjoint */
 	unsigned n_statics;
 	struct nat_dnat_entry *dnats;
 	unsigned n_dnats;
-	uint32_t *targets_h;			 /* dnat's internal addresses, sorted */
+	uint32_t *targets_h; /* dnat's internal addresses, sorted */
 	unsigned n_targets;
 	struct nat_held *held;
 	unsigned n_held;
@@ -97,7 +98,8 @@ struct nat_config {
 /* The rule with that id, or NAT_NONE. */
 uint32_t nat_config_rule(const struct nat_config *cfg, uint32_t id);
 
-/* The lowest rule of the index whose prefix has addr_be and for which is(ctx, rule) holds, or NAT_NONE. */
+/* The lowest rule of the index whose prefix has addr_be and for which is(ctx, rule) holds, or
+ * NAT_NONE. */
 uint32_t nat_index_find(const struct nat_index *ix, uint32_t addr_be,
 			bool (*is)(const void *ctx, uint32_t rule), const void *ctx);
 
@@ -105,7 +107,8 @@ uint32_t nat_index_find(const struct nat_index *ix, uint32_t addr_be,
 uint32_t nat_config_static(const struct nat_config *cfg, uint32_t addr_be);
 
 /* The dnat rule for that external address, protocol and port (host order), or NAT_NONE. */
-uint32_t nat_config_dnat(const struct nat_config *cfg, uint32_t addr_be, uint8_t proto, uint16_t port);
+uint32_t nat_config_dnat(const struct nat_config *cfg, uint32_t addr_be, uint8_t proto,
+			 uint16_t port);
 
 bool nat_config_is_external(const struct nat_config *cfg, uint32_t addr_be);
 
@@ -113,7 +116,8 @@ bool nat_config_is_external(const struct nat_config *cfg, uint32_t addr_be);
 uint16_t nat_config_own(const struct nat_config *cfg, uint32_t addr_be);
 
 /* The held port ranges of an address: from *first on, returned how many. */
-unsigned nat_config_held(const struct nat_config *cfg, uint32_t addr_be, const struct nat_held **first);
+unsigned nat_config_held(const struct nat_config *cfg, uint32_t addr_be,
+			 const struct nat_held **first);
 
 uint32_t nat_pool_at(const struct nat_pool_c *pool, uint32_t n); /* n-th address, network order */
 bool nat_pool_has(const struct nat_pool_c *pool, uint32_t addr_be);

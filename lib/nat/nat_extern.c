@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nat_extern.h"
 
-#define PORT_SPLIT 1024	/* below and above are kept apart (M4) */
+#define PORT_SPLIT 1024 /* below and above are kept apart (M4) */
 
 static uint32_t hash_addr(const struct nat_worker *nat, uint32_t addr_be)
 {
@@ -100,13 +100,14 @@ static unsigned choices(struct choice *c, enum nat_space space, const struct nat
 			uint16_t inside_port)
 {
 	unsigned lo = pool->port_lo, hi = pool->port_hi, n = 0;
-	unsigned low_hi = hi < PORT_SPLIT ? hi : PORT_SPLIT - 1, high_lo = lo < PORT_SPLIT ? PORT_SPLIT : lo;
+	unsigned low_hi = hi < PORT_SPLIT ? hi : PORT_SPLIT - 1,
+		 high_lo = lo < PORT_SPLIT ? PORT_SPLIT : lo;
 	int parity = space == NAT_SPACE_UDP ? inside_port & 1 : -1;
 
 	if (space == NAT_SPACE_ICMP)
 		return add_choice(c, 0, pool->all_ids ? 0 : lo, hi, -1);
-	/* a low port may end up high when all low ones are taken; a high one turns low only in a pool
-	 * that has nothing else */
+	/* a low port may end up high when all low ones are taken; a high one turns low only in a
+	 * pool that has nothing else */
 	if (inside_port < PORT_SPLIT) {
 		n = add_choice(c, n, lo, low_hi, parity);
 		if (parity >= 0)
@@ -131,7 +132,8 @@ int nat_extern_take(struct nat_worker *nat, uint32_t ext, enum nat_space space,
 	int port = -1;
 
 	for (unsigned i = 0; i < n; i++)
-		if (inside_port >= c[i].lo && inside_port <= c[i].hi && !nat_ports_taken(p, inside_port)) {
+		if (inside_port >= c[i].lo && inside_port <= c[i].hi &&
+		    !nat_ports_taken(p, inside_port)) {
 			nat_ports_take(p, inside_port);
 			return inside_port;
 		}
@@ -145,7 +147,8 @@ int nat_extern_take(struct nat_worker *nat, uint32_t ext, enum nat_space space,
 	return port;
 }
 
-static bool is_held(const struct nat_config *cfg, uint32_t addr_be, enum nat_space space, uint16_t port)
+static bool is_held(const struct nat_config *cfg, uint32_t addr_be, enum nat_space space,
+		    uint16_t port)
 {
 	const struct nat_held *h;
 	unsigned n = cfg != NULL ? nat_config_held(cfg, addr_be, &h) : 0;
@@ -190,7 +193,8 @@ void nat_extern_config(struct nat_worker *nat, const struct nat_config *to,
 		for (unsigned i = 0; i < n; i++)
 			for (unsigned port = was[i].lo; port <= was[i].hi; port++)
 				if (!is_mapped(nat, addr_be, was[i].space, (uint16_t)port))
-					nat_ports_give(ports_of(nat, ext, was[i].space), (uint16_t)port);
+					nat_ports_give(ports_of(nat, ext, was[i].space),
+						       (uint16_t)port);
 		hold(nat, ext, to);
 	}
 }

@@ -155,7 +155,8 @@ static inline bool nat_prefix_has(const struct nat_prefix *p, uint32_t addr_be)
 
 static inline uint32_t nat_prefix_last(const struct nat_prefix *p)
 {
-	return p->len == 0 ? UINT32_MAX : ntohl(p->addr_be) | (uint32_t)(UINT64_C(0xffffffff) >> p->len);
+	return p->len == 0 ? UINT32_MAX
+			   : ntohl(p->addr_be) | (uint32_t)(UINT64_C(0xffffffff) >> p->len);
 }
 
 /* addr_be's host part put into another prefix of the same length. */

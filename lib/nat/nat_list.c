@@ -15,7 +15,8 @@ static uint32_t rule_of(const struct nat_worker *nat, uint16_t slot)
 	return slot == NAT_NO_SLOT ? 0 : nat->slots[slot].rule_id;
 }
 
-static bool matches(const struct nat_worker *nat, const struct nat_filter *f, const struct nat_session *s)
+static bool matches(const struct nat_worker *nat, const struct nat_filter *f,
+		    const struct nat_session *s)
 {
 	const struct nat_key *k = s->key;
 	uint16_t port_be = htons(f->port);
@@ -37,10 +38,10 @@ static bool matches(const struct nat_worker *nat, const struct nat_filter *f, co
 }
 
 /* The next matching session from *cursor on, within the budget, or NAT_NONE. */
-static uint32_t next_match(const struct nat_worker *nat, const struct nat_filter *f, uint32_t *cursor,
-			   unsigned *budget)
+static uint32_t next_match(const struct nat_worker *nat, const struct nat_filter *f,
+			   uint32_t *cursor, unsigned *budget)
 {
-	while (*cursor < nat->sessions_high && *budget > 0) {
+	while (*cursor<nat->sessions_high && * budget> 0) {
 		uint32_t s = (*cursor)++;
 
 		(*budget)--;
@@ -57,7 +58,8 @@ static void end_cursor(const struct nat_worker *nat, uint32_t *cursor)
 }
 
 unsigned nat_session_list(struct nat_worker *nat, const struct nat_filter *f, uint64_t now_ms,
-			  uint32_t *cursor, unsigned budget, struct nat_session_info *out, unsigned max)
+			  uint32_t *cursor, unsigned budget, struct nat_session_info *out,
+			  unsigned max)
 {
 	unsigned n = 0;
 
@@ -72,12 +74,12 @@ unsigned nat_session_list(struct nat_worker *nat, const struct nat_filter *f, ui
 			.index = i,
 			.orig = s->key[0],
 			.reply = s->key[1],
-			.rule_id = rule_of(nat, s->src_slot) ? rule_of(nat, s->src_slot) :
-							       rule_of(nat, s->dst_slot),
+			.rule_id = rule_of(nat, s->src_slot) ? rule_of(nat, s->src_slot)
+							     : rule_of(nat, s->dst_slot),
 			.tcp_state = s->tcp_state,
 			.age_ms = now_ms - nat->cold[i].created_ms,
-			.idle_ms = left > 0 ? nat->timeout_ms[s->timeout] - left :
-					      (uint32_t)now_ms - s->seen_ms,
+			.idle_ms = left > 0 ? nat->timeout_ms[s->timeout] - left
+					    : (uint32_t)now_ms - s->seen_ms,
 			.timeout_s = nat->timeout_ms[s->timeout] / 1000,
 		};
 	}

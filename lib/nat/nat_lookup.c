@@ -28,7 +28,8 @@ static inline void fill(const struct nat_worker *nat, struct nat_pkt *pkt, uint3
 	pkt->new_dst_be = reverse->src_be;
 }
 
-void nat_lookup_fill(const struct nat_worker *nat, struct nat_pkt *pkt, uint32_t session, unsigned dir)
+void nat_lookup_fill(const struct nat_worker *nat, struct nat_pkt *pkt, uint32_t session,
+		     unsigned dir)
 {
 	fill(nat, pkt, session << 1 | dir);
 }
@@ -101,7 +102,8 @@ void nat_lookup_burst(struct nat_worker *nat, struct nat_pkt *const *pkts, unsig
 		if (nat_unlikely(match == 0)) {
 			candidate[i] = NAT_NONE;
 			if (b->moved > 0)
-				__builtin_prefetch(&t->buckets[nat_table_other(t, home, nat_table_tag(hash))]);
+				__builtin_prefetch(
+					&t->buckets[nat_table_other(t, home, nat_table_tag(hash))]);
 			continue;
 		}
 		candidate[i] = b->value[__builtin_ctz(match)];
@@ -110,7 +112,8 @@ void nat_lookup_burst(struct nat_worker *nat, struct nat_pkt *const *pkts, unsig
 	for (unsigned i = 0; i < n; i++) {
 		if (nat_likely(!(pkts[i]->flags & NO_LOOKUP)))
 			finish(nat, pkts[i], candidate[i]);
-		else if (pkts[i]->flags & NAT_PKT_FRAGMENT || !(pkts[i]->flags & NAT_PKT_ICMP_ERROR))
+		else if (pkts[i]->flags & NAT_PKT_FRAGMENT ||
+			 !(pkts[i]->flags & NAT_PKT_ICMP_ERROR))
 			pass(pkts[i]);
 		else
 			nat_lookup_error(nat, pkts[i]);

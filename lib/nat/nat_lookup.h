@@ -9,7 +9,8 @@
 #include "nat_worker.h"
 
 /* Fills in session, direction and new addresses: NAT_TRANSLATE. */
-void nat_lookup_fill(const struct nat_worker *nat, struct nat_pkt *pkt, uint32_t session, unsigned dir);
+void nat_lookup_fill(const struct nat_worker *nat, struct nat_pkt *pkt, uint32_t session,
+		     unsigned dir);
 
 /* An ICMP error's session by its quote: false if there is none (then NAT_PASS). */
 bool nat_lookup_error(const struct nat_worker *nat, struct nat_pkt *pkt);

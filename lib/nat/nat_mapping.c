@@ -4,14 +4,16 @@
 #include "nat_extern.h"
 #include "nat_slot.h"
 
-#define HOST_CHOICES 8	/* addresses that a new host's address is chosen from */
+#define HOST_CHOICES 8 /* addresses that a new host's address is chosen from */
 
-/* ---- keys -------------------------------------------------------------------------------------- */
+/* ---- keys ----------------------------------------------------------------------------------- */
 
 /* What the mapping is for: all packets of the endpoint, or those to one address or endpoint. */
-static struct nat_key inside_key(const struct nat_worker *nat, const struct nat_key *k, uint16_t slot)
+static struct nat_key inside_key(const struct nat_worker *nat, const struct nat_key *k,
+				 uint16_t slot)
 {
-	struct nat_key m = {.src_be = k->src_be, .sport_be = k->sport_be, .proto = k->proto, .table = slot};
+	struct nat_key m = {
+		.src_be = k->src_be, .sport_be = k->sport_be, .proto = k->proto, .table = slot};
 
 	if (nat->cfg->mapping != NAT_ENDPOINT_INDEPENDENT)
 		m.dst_be = k->dst_be;
@@ -33,8 +35,8 @@ static uint32_t hash_host(const struct nat_worker *nat, uint32_t addr_be, uint32
 
 struct find {
 	const struct nat_worker *nat;
-	struct nat_key key;	/* inside */
-	uint32_t addr_be;	/* outside: external address; host: inside address */
+	struct nat_key key; /* inside */
+	uint32_t addr_be;   /* outside: external address; host: inside address */
 	uint32_t pool_id;
 	uint16_t port_be;
 	uint8_t proto;
@@ -70,12 +72,13 @@ static uint32_t find_inside(const struct nat_worker *nat, const struct nat_key *
 	return nat_table_find(&nat->inside_table, hash, is_inside, &f);
 }
 
-static uint32_t find_outside(const struct nat_worker *nat, uint32_t addr_be, uint16_t port_be, uint8_t proto)
+static uint32_t find_outside(const struct nat_worker *nat, uint32_t addr_be, uint16_t port_be,
+			     uint8_t proto)
 {
 	struct find f = {.nat = nat, .addr_be = addr_be, .port_be = port_be, .proto = proto};
 
-	return nat_table_find(&nat->outside_table, hash_outside(nat, addr_be, port_be, proto), is_outside,
-			      &f);
+	return nat_table_find(&nat->outside_table, hash_outside(nat, addr_be, port_be, proto),
+			      is_outside, &f);
 }
 
 static uint32_t find_host(const struct nat_worker *nat, uint32_t addr_be, uint32_t pool_id)
@@ -93,7 +96,8 @@ uint32_t nat_mapping_find_outside(const struct nat_worker *nat, const struct nat
 	if (key->kind == NAT_KIND_ICMP_REQUEST)
 		return NAT_NONE;
 	m = find_outside(nat, key->dst_be, key->dport_be, key->proto);
-	if (m == NAT_NONE || nat->mappings[m].n_out == 0 || !nat_slot_alive(nat, nat->mappings[m].slot))
+	if (m == NAT_NONE || nat->mappings[m].n_out == 0 ||
+	    !nat_slot_alive(nat, nat->mappings[m].slot))
 		return NAT_NONE;
 	return m;
 }
@@ -111,7 +115,7 @@ bool nat_mapping_has_port(const struct nat_worker *nat, uint32_t addr_be, enum n
 	       find_outside(nat, addr_be, htons(port), protos[space][1]) != NAT_NONE;
 }
 
-/* ---- the host's address ------------------------------------------------------------------------ */
+/* ---- the host's address --------------------------------------------------------------------- */
 
 static bool has_paired_address(const struct nat_pool_c *pool)
 {
@@ -171,8 +175,8 @@ static uint32_t load_of(const struct nat_worker *nat, uint32_t addr_be)
 }
 
 /* Takes an external endpoint at addr_be for mapping p. */
-static enum nat_reason take_endpoint(struct nat_worker *nat, struct nat_mapping *p, uint32_t addr_be,
-				     const struct nat_pool_c *pool)
+static enum nat_reason take_endpoint(struct nat_worker *nat, struct nat_mapping *p,
+				     uint32_t addr_be, const struct nat_pool_c *pool)
 {
 	enum nat_space space = nat_proto_space(p->key.proto);
 	uint32_t ext;
@@ -225,7 +229,8 @@ static enum nat_reason take_used_address(struct nat_worker *nat, struct nat_mapp
 		if (addr_be == 0 || !nat_pool_has(pool, addr_be) || !is_usable(nat, addr_be))
 			continue;
 		seen++;
-		if (best == NAT_NONE || nat->externs[ext].n_mappings < nat->externs[best].n_mappings)
+		if (best == NAT_NONE ||
+		    nat->externs[ext].n_mappings < nat->externs[best].n_mappings)
 			best = ext;
 	}
 	for (uint32_t i = 0; i < n && best != NAT_NONE; i++) {
@@ -234,7 +239,8 @@ static enum nat_reason take_used_address(struct nat_worker *nat, struct nat_mapp
 			break;
 		do
 			best = (best + 1) % n;
-		while (nat->externs[best].addr_be == 0 || !nat_pool_has(pool, nat->externs[best].addr_be) ||
+		while (nat->externs[best].addr_be == 0 ||
+		       !nat_pool_has(pool, nat->externs[best].addr_be) ||
 		       !is_usable(nat, nat->externs[best].addr_be));
 	}
 	return reason;
@@ -246,7 +252,8 @@ static enum nat_reason take_new_address(struct nat_worker *nat, struct nat_mappi
 					const struct nat_pool_c *pool)
 {
 	uint32_t n = pool->n_addrs, tries = n < HOST_CHOICES ? n : HOST_CHOICES;
-	uint32_t start = (uint32_t)(((uint64_t)nat_hash(&nat->seed, p->key.src_be, pool->id) * n) >> 32);
+	uint32_t start =
+		(uint32_t)(((uint64_t)nat_hash(&nat->seed, p->key.src_be, pool->id) * n) >> 32);
 	uint32_t best = 0, best_load = UINT32_MAX;
 	enum nat_reason reason = NAT_R_nat_no_address, r;
 
@@ -276,7 +283,8 @@ static enum nat_reason take_new_address(struct nat_worker *nat, struct nat_mappi
 			break;
 	}
 	/* no record is left for another address: those in use may still have room */
-	return nat->n_externs == nat->max_externs ? take_used_address(nat, p, pool, reason) : reason;
+	return nat->n_externs == nat->max_externs ? take_used_address(nat, p, pool, reason)
+						  : reason;
 }
 
 /* An external endpoint for p; *host: the first of its host's other mappings. */
@@ -288,7 +296,8 @@ static enum nat_reason take_address(struct nat_worker *nat, struct nat_mapping *
 	*host = NAT_NONE;
 	if (!has_paired_address(pool)) {
 		first = nat_pool_at(pool, 0);
-		return is_usable(nat, first) ? take_endpoint(nat, p, first, pool) : NAT_R_nat_no_address;
+		return is_usable(nat, first) ? take_endpoint(nat, p, first, pool)
+					     : NAT_R_nat_no_address;
 	}
 	*host = find_host(nat, p->key.src_be, pool->id);
 	if (*host != NAT_NONE && nat_pool_has(pool, nat->mappings[*host].ext_be) &&
@@ -297,7 +306,7 @@ static enum nat_reason take_address(struct nat_worker *nat, struct nat_mapping *
 	return take_new_address(nat, p, pool);
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 static uint32_t record_take(struct nat_worker *nat)
 {
@@ -350,7 +359,8 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 
 	nat_table_prefetch(&nat->inside_table, hash);
 	if (nat->slots[slot].pool_id != NAT_NONE)
-		nat_table_prefetch(&nat->host_table, hash_host(nat, in.src_be, nat->slots[slot].pool_id));
+		nat_table_prefetch(&nat->host_table,
+				   hash_host(nat, in.src_be, nat->slots[slot].pool_id));
 	m = find_inside(nat, &in, hash);
 	if (m != NAT_NONE) {
 		*mapping = m;
@@ -368,7 +378,7 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 		.out_head = NAT_NONE,
 		.in_head = NAT_NONE,
 		.used = 1,
-		.at_once = 1,	/* until a session holds it */
+		.at_once = 1, /* until a session holds it */
 	};
 	reason = take_address(nat, p, pool, &host);
 	if (reason != NAT_REASON_NONE) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mappings: which external endpoint an inside endpoint has (M1-M5), the paired address of a host (M2),
- * and how long the port waits for its host afterwards (T5). Sessions hold mappings by count; a
- * mapping that none holds goes to the idle list, from which nat_tick.c clears it away. Worker only.
+ * Mappings: which external endpoint an inside endpoint has (M1-M5), the paired address of a host
+ * (M2), and how long the port waits for its host afterwards (T5). Sessions hold mappings by count;
+ * a mapping that none holds goes to the idle list, from which nat_tick.c clears it away. Worker
+ * only.
  */
 #ifndef TURNPIKE_NAT_MAPPING_H
 #define TURNPIKE_NAT_MAPPING_H
@@ -12,12 +13,14 @@
 /* The mapping in use with that external endpoint, or NAT_NONE. key: an inbound packet's. */
 uint32_t nat_mapping_find_outside(const struct nat_worker *nat, const struct nat_key *key);
 
-/* Finds or makes the mapping for an outbound packet under a snat or masquerade rule of the snapshot.
- * 0 and *mapping; or the reason why there is none. Roll back a new one with nat_mapping_settle. */
+/* Finds or makes the mapping for an outbound packet under a snat or masquerade rule of the
+ * snapshot. 0 and *mapping; or the reason why there is none. Roll back a new one with
+ * nat_mapping_settle. */
 enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *key, uint32_t rule,
 				uint16_t slot, uint32_t *mapping);
 
-/* A session begins or ceases to hold it. at_once: when nothing holds it, free the port without a wait. */
+/* A session begins or ceases to hold it. at_once: when nothing holds it, free the port without a
+ * wait. */
 void nat_mapping_hold(struct nat_worker *nat, uint32_t mapping);
 void nat_mapping_drop(struct nat_worker *nat, uint32_t mapping, bool at_once);
 
@@ -26,7 +29,8 @@ void nat_mapping_settle(struct nat_worker *nat, uint32_t mapping);
 
 /* First of the idle list that nothing holds, or NAT_NONE. */
 uint32_t nat_mapping_idle(struct nat_worker *nat);
-/* Ends the first of the idle list, whose sessions are gone: frees it or holds its port until then. */
+/* Ends the first of the idle list, whose sessions are gone: frees it or holds its port until then.
+ */
 void nat_mapping_finish(struct nat_worker *nat, uint64_t now_ms);
 
 /* Frees a mapping that nothing holds (its port's time is over, or its rule is gone). */

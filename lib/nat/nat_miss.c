@@ -36,7 +36,8 @@ static enum nat_verdict miss_keyless(struct nat_worker *nat, struct nat_pkt *pkt
 		return drop(pkt, NAT_R_nat_fragment);
 	if (pkt->flags & NAT_PKT_NO_KEY)
 		return drop(pkt, NAT_R_nat_icmp_unknown);
-	return drop(pkt, nat_quote_parse(pkt, &q) ? NAT_R_nat_icmp_no_session : NAT_R_nat_icmp_bad_quote);
+	return drop(pkt, nat_quote_parse(pkt, &q) ? NAT_R_nat_icmp_no_session
+						  : NAT_R_nat_icmp_bad_quote);
 }
 
 /* May this packet open a session at all? */
@@ -59,8 +60,8 @@ static enum nat_reason may_open(const struct nat_worker *nat, const struct nat_p
 
 /* The source after translation. Takes a mapping where the rule is a dynamic one. */
 static enum nat_reason translate_source(struct nat_worker *nat, const struct nat_pkt *pkt,
-					const struct nat_resolution *r, struct nat_session_plan *plan,
-					struct nat_key *to)
+					const struct nat_resolution *r,
+					struct nat_session_plan *plan, struct nat_key *to)
 {
 	const struct nat_rule *rule;
 	enum nat_reason reason;
@@ -101,8 +102,8 @@ static enum nat_reason translate_destination(struct nat_worker *nat, const struc
 /* Which directions prolong the session (M7). */
 static uint8_t refresh_flags(const struct nat_worker *nat, const struct nat_session_plan *plan)
 {
-	if (plan->key[0].proto == IPPROTO_TCP || plan->mapping == NAT_NONE || plan->dst_mapping != NAT_NONE ||
-	    nat->cfg->inbound_refresh)
+	if (plan->key[0].proto == IPPROTO_TCP || plan->mapping == NAT_NONE ||
+	    plan->dst_mapping != NAT_NONE || nat->cfg->inbound_refresh)
 		return NAT_S_REFRESH0 | NAT_S_REFRESH1;
 	return plan->flags & NAT_S_OUT1 ? NAT_S_REFRESH1 : NAT_S_REFRESH0;
 }
@@ -115,8 +116,9 @@ static void knock(struct nat_worker *nat, struct nat_session_plan *plan, uint64_
 	uint32_t s = nat_filter_find(nat, plan->mapping, remote);
 	uint32_t ignored;
 
-	if (s != NAT_NONE && (nat->cfg->filtering != NAT_ADDRESS_AND_PORT_DEPENDENT ||
-			      nat_filter_allows(nat, plan->mapping, remote, plan->key[0].dport_be))) {
+	if (s != NAT_NONE &&
+	    (nat->cfg->filtering != NAT_ADDRESS_AND_PORT_DEPENDENT ||
+	     nat_filter_allows(nat, plan->mapping, remote, plan->key[0].dport_be))) {
 		if (nat->sessions[s].flags & NAT_S_KNOCK)
 			nat->sessions[s].seen_ms = (uint32_t)now_ms;
 		return;
@@ -150,9 +152,11 @@ static enum nat_reason open_session(struct nat_worker *nat, struct nat_pkt *pkt,
 	uint32_t session;
 	enum nat_reason reason;
 
-	/* without a sender's mapping, the receiver's filter can be asked before anything is taken */
-	bool inbound = r->dst_mapping != NAT_NONE &&
-		       (r->src_rule == NAT_NONE || nat->cfg->rules[r->src_rule].r.type == NAT_RULE_STATIC);
+	/* without a sender's mapping, the receiver's filter can be asked before anything is taken
+	 */
+	bool inbound =
+		r->dst_mapping != NAT_NONE &&
+		(r->src_rule == NAT_NONE || nat->cfg->rules[r->src_rule].r.type == NAT_RULE_STATIC);
 
 	if (nat->n_sessions == nat->max_sessions)
 		return NAT_R_nat_sessions_full;
@@ -180,7 +184,8 @@ static enum nat_reason open_session(struct nat_worker *nat, struct nat_pkt *pkt,
 			knock(nat, plan, now_ms);
 		return NAT_R_nat_filtered;
 	}
-	if (nat_key_equal(&plan->key[0], &plan->key[1]) || !make_way(nat, &plan->key[1], plan->hash[1]))
+	if (nat_key_equal(&plan->key[0], &plan->key[1]) ||
+	    !make_way(nat, &plan->key[1], plan->hash[1]))
 		return NAT_R_nat_conflict;
 	reason = nat_session_create(nat, plan, now_ms, &session);
 	if (reason == NAT_REASON_NONE)

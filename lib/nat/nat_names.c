@@ -4,17 +4,15 @@
  */
 #include "nat.h"
 
-static const char *const reason_names[NAT_REASON_COUNT] = {
-	[NAT_REASON_NONE] = "none",
+static const char *const reason_names[NAT_REASON_COUNT] = {[NAT_REASON_NONE] = "none",
 #define X(name, text) [NAT_R_##name] = #name,
-	NAT_REASONS(X)
+							   NAT_REASONS(X)
 #undef X
 };
 
-static const char *const reason_texts[NAT_REASON_COUNT] = {
-	[NAT_REASON_NONE] = "no reason",
+static const char *const reason_texts[NAT_REASON_COUNT] = {[NAT_REASON_NONE] = "no reason",
 #define X(name, text) [NAT_R_##name] = text,
-	NAT_REASONS(X)
+							   NAT_REASONS(X)
 #undef X
 };
 

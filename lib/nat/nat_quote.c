@@ -4,7 +4,7 @@
 #include "csum.h"
 
 #define ICMP_HEADER 8
-#define L4_QUOTED   8	/* 64 bits of the original datagram (RFC 792) */
+#define L4_QUOTED   8 /* 64 bits of the original datagram (RFC 792) */
 
 /* Kind of an ICMP message by its type; FLOW: no query. */
 static enum nat_kind query_kind(uint8_t type)
@@ -43,8 +43,8 @@ bool nat_quote_parse(const struct nat_pkt *pkt, struct nat_quote *q)
 		return false;
 	q->l4 = q->ip + q->ihl;
 	q->l4_len = have - q->ihl;
-	/* bytes behind the quoted datagram are not its own; some hosts quote the length in their own byte
-	 * order, so a length that can't be is no length */
+	/* bytes behind the quoted datagram are not its own; some hosts quote the length in their
+	 * own byte order, so a length that can't be is no length */
 	total = ntohs(nat_load2(q->ip + 2));
 	if (total >= q->ihl + L4_QUOTED && total - q->ihl < q->l4_len)
 		q->l4_len = total - q->ihl;
@@ -98,7 +98,8 @@ static csum_delta_t set4(uint8_t *p, uint32_t v, csum_delta_t total)
 	return csum_delta_add(total, d);
 }
 
-static csum_delta_t rewrite_icmp(const struct nat_quote *q, const struct nat_key *to, csum_delta_t total)
+static csum_delta_t rewrite_icmp(const struct nat_quote *q, const struct nat_key *to,
+				 csum_delta_t total)
 {
 	uint16_t was = nat_load2(q->l4 + 4);
 	uint16_t id = to->kind == NAT_KIND_ICMP_REQUEST ? to->sport_be : to->dport_be;
@@ -107,15 +108,16 @@ static csum_delta_t rewrite_icmp(const struct nat_quote *q, const struct nat_key
 		return total;
 	total = set2(q->l4 + 4, id, total);
 	return set2(q->l4 + 2,
-		    csum_apply_icmp(nat_load2(q->l4 + 2), csum_delta2(was, id), q->l4, q->l4_len), total);
+		    csum_apply_icmp(nat_load2(q->l4 + 2), csum_delta2(was, id), q->l4, q->l4_len),
+		    total);
 }
 
-static csum_delta_t rewrite_ports(const struct nat_quote *q, const struct nat_key *to, csum_delta_t addrs,
-				  csum_delta_t total)
+static csum_delta_t rewrite_ports(const struct nat_quote *q, const struct nat_key *to,
+				  csum_delta_t addrs, csum_delta_t total)
 {
-	csum_delta_t l4 = csum_delta_add(addrs, csum_delta_add(csum_delta2(nat_load2(q->l4), to->sport_be),
-							       csum_delta2(nat_load2(q->l4 + 2),
-									   to->dport_be)));
+	csum_delta_t l4 = csum_delta_add(
+		addrs, csum_delta_add(csum_delta2(nat_load2(q->l4), to->sport_be),
+				      csum_delta2(nat_load2(q->l4 + 2), to->dport_be)));
 	unsigned at = q->key.proto == IPPROTO_TCP ? 16 : 6;
 	uint16_t check;
 

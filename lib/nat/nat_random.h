@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 struct nat_random {
-	uint32_t key[16];	/* ChaCha's input block */
+	uint32_t key[16]; /* ChaCha's input block */
 	uint32_t out[16];
-	unsigned used;		/* words of out handed out */
+	unsigned used; /* words of out handed out */
 };
 
 void nat_random_seed(struct nat_random *r, uint64_t seed);

@@ -3,7 +3,7 @@
 
 #include "nat_mapping.h"
 
-/* ---- interfaces --------------------------------------------------------------------------------- */
+/* ---- interfaces ----------------------------------------------------------------------------- */
 
 static uint16_t as_iface(int egress)
 {
@@ -11,24 +11,25 @@ static uint16_t as_iface(int egress)
 }
 
 /* The interface on which a rule's external address lives; NAT_IFACE_ANY: unknown. */
-static uint16_t outside_of(const struct nat_worker *nat, const struct nat_rule *rule, uint32_t external_be,
-			   uint16_t table)
+static uint16_t outside_of(const struct nat_worker *nat, const struct nat_rule *rule,
+			   uint32_t external_be, uint16_t table)
 {
 	uint16_t own;
 
 	if (rule->iface != NAT_IFACE_ANY)
 		return rule->iface;
 	own = nat_config_own(nat->cfg, external_be);
-	return own != NAT_IFACE_ANY ? own : as_iface(nat->ops.egress(nat->ops.ctx, external_be, table));
+	return own != NAT_IFACE_ANY ? own
+				    : as_iface(nat->ops.egress(nat->ops.ctx, external_be, table));
 }
 
-/* ---- exemptions --------------------------------------------------------------------------------- */
+/* ---- exemptions ----------------------------------------------------------------------------- */
 
 struct exempt {
 	const struct nat_config *cfg;
-	uint16_t in, out;	/* interfaces */
+	uint16_t in, out; /* interfaces */
 	uint32_t dst_be;
-	uint16_t dport;		/* host order */
+	uint16_t dport; /* host order */
 	uint8_t proto;
 	bool has_ports;
 };
@@ -40,7 +41,8 @@ static bool is_exempt(const void *ctx, uint32_t rule)
 
 	if (r->iface != NAT_IFACE_ANY && r->iface != e->in && r->iface != e->out)
 		return false;
-	if (!nat_prefix_has(&r->destination, e->dst_be) || (r->protocol != 0 && r->protocol != e->proto))
+	if (!nat_prefix_has(&r->destination, e->dst_be) ||
+	    (r->protocol != 0 && r->protocol != e->proto))
 		return false;
 	return r->dport_lo == 0 ||
 	       (e->has_ports && e->dport >= r->dport_lo && e->dport <= r->dport_hi);
@@ -62,7 +64,7 @@ static bool exempted(const struct nat_worker *nat, const struct nat_pkt *pkt, ui
 	return nat_index_find(&nat->cfg->exempt, pkt->key.src_be, is_exempt, &e) != NAT_NONE;
 }
 
-/* ---- source ------------------------------------------------------------------------------------- */
+/* ---- source --------------------------------------------------------------------------------- */
 
 struct source {
 	const struct nat_worker *nat;
@@ -75,7 +77,8 @@ static bool is_static_source(const void *ctx, uint32_t rule)
 {
 	const struct source *s = ctx;
 	const struct nat_rule *r = &s->nat->cfg->rules[rule].r;
-	uint16_t outside = outside_of(s->nat, r, nat_prefix_move(&r->external, s->src_be), s->table);
+	uint16_t outside =
+		outside_of(s->nat, r, nat_prefix_move(&r->external, s->src_be), s->table);
 
 	return outside == NAT_IFACE_ANY || outside == s->outside;
 }
@@ -86,27 +89,30 @@ static bool is_source(const void *ctx, uint32_t rule)
 	const struct nat_rule *r = &s->nat->cfg->rules[rule].r;
 
 	return (r->iface == NAT_IFACE_ANY || r->iface == s->outside) &&
-	       (r->protocol == 0 || r->protocol == s->proto) && nat_prefix_has(&r->destination, s->dst_be);
+	       (r->protocol == 0 || r->protocol == s->proto) &&
+	       nat_prefix_has(&r->destination, s->dst_be);
 }
 
 /* The rule that translates the source of packets to dst_be that leave by outside. */
-static uint32_t source_rule(const struct nat_worker *nat, const struct nat_key *key, uint32_t dst_be,
-			    uint16_t outside)
+static uint32_t source_rule(const struct nat_worker *nat, const struct nat_key *key,
+			    uint32_t dst_be, uint16_t outside)
 {
 	struct source s = {nat, key->src_be, dst_be, outside, key->table, key->proto};
 	uint32_t rule = nat_index_find(&nat->cfg->inside, key->src_be, is_static_source, &s);
 
-	return rule != NAT_NONE ? rule : nat_index_find(&nat->cfg->source, key->src_be, is_source, &s);
+	return rule != NAT_NONE ? rule
+				: nat_index_find(&nat->cfg->source, key->src_be, is_source, &s);
 }
 
-/* ---- destination -------------------------------------------------------------------------------- */
+/* ---- destination ---------------------------------------------------------------------------- */
 
 /* The dnat rule that takes the packet, from its own interface or by hairpin. */
 static uint32_t dnat_rule(const struct nat_worker *nat, const struct nat_pkt *pkt)
 {
 	const struct nat_key *k = &pkt->key;
 	bool ports = k->proto == IPPROTO_TCP || k->proto == IPPROTO_UDP;
-	uint32_t rule = nat_config_dnat(nat->cfg, k->dst_be, k->proto, ports ? ntohs(k->dport_be) : 0);
+	uint32_t rule =
+		nat_config_dnat(nat->cfg, k->dst_be, k->proto, ports ? ntohs(k->dport_be) : 0);
 	uint16_t iface;
 
 	if (rule == NAT_NONE)
@@ -115,7 +121,8 @@ static uint32_t dnat_rule(const struct nat_worker *nat, const struct nat_pkt *pk
 	return iface == NAT_IFACE_ANY || iface == pkt->iface || nat->cfg->hairpin ? rule : NAT_NONE;
 }
 
-/* Finds what translates the destination; false: nothing. *outside: where its external address lives. */
+/* Finds what translates the destination; false: nothing. *outside: where its external address
+ * lives. */
 static bool resolve_destination(const struct nat_worker *nat, const struct nat_pkt *pkt,
 				struct nat_resolution *r, uint16_t *outside)
 {
@@ -135,7 +142,8 @@ static bool resolve_destination(const struct nat_worker *nat, const struct nat_p
 		rule = &cfg->rules[r->dst_rule].r;
 		r->new_dst_be = rule->to_be;
 		if (rule->to_port != 0)
-			r->new_dport_be = htons((uint16_t)(rule->to_port + ntohs(k->dport_be) - rule->dport_lo));
+			r->new_dport_be = htons(
+				(uint16_t)(rule->to_port + ntohs(k->dport_be) - rule->dport_lo));
 		*outside = outside_of(nat, rule, k->dst_be, k->table);
 		return true;
 	}
@@ -189,9 +197,9 @@ enum nat_verdict nat_resolve(const struct nat_worker *nat, const struct nat_pkt 
 			return NAT_DROP;
 		}
 		/* REQ-9: neither came from outside nor goes there */
-		r->hairpin = outside != NAT_IFACE_ANY ?
-				     pkt->iface != outside && (uint16_t)egress != outside :
-				     pkt->iface == (uint16_t)egress;
+		r->hairpin = outside != NAT_IFACE_ANY
+				     ? pkt->iface != outside && (uint16_t)egress != outside
+				     : pkt->iface == (uint16_t)egress;
 		if (r->hairpin && !cfg->hairpin) {
 			r->reason = NAT_R_nat_no_mapping;
 			return NAT_DROP;
@@ -200,8 +208,8 @@ enum nat_verdict nat_resolve(const struct nat_worker *nat, const struct nat_pkt 
 		return NAT_PASS;
 	}
 
-	/* 3. source; a hairpin's as if it went out where the destination's external address lives, so that
-	 * the receiver sees the sender's external endpoint (REQ-9a) */
+	/* 3. source; a hairpin's as if it went out where the destination's external address lives,
+	 * so that the receiver sees the sender's external endpoint (REQ-9a) */
 	if (!exempted(nat, pkt, r->new_dst_be, r->new_dport_be, as_iface(egress))) {
 		if (r->hairpin)
 			r->src_rule = source_rule(nat, k, k->dst_be, outside);
@@ -215,7 +223,8 @@ bool nat_resolve_concerns(const struct nat_worker *nat, const struct nat_pkt *pk
 {
 	const struct nat_key *k = &pkt->key;
 
-	if (pkt->flags & NAT_PKT_LOCAL || exempted(nat, pkt, k->dst_be, k->dport_be, as_iface(egress)))
+	if (pkt->flags & NAT_PKT_LOCAL ||
+	    exempted(nat, pkt, k->dst_be, k->dport_be, as_iface(egress)))
 		return false;
 	if (nat_config_is_external(nat->cfg, k->dst_be))
 		return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the rules say about a packet that has no session: destination translation, the way out, source
- * translation. Reads rules and mappings, changes nothing. Worker only.
+ * What the rules say about a packet that has no session: destination translation, the way out,
+ * source translation. Reads rules and mappings, changes nothing. Worker only.
  */
 #ifndef TURNPIKE_NAT_RESOLVE_H
 #define TURNPIKE_NAT_RESOLVE_H
@@ -9,13 +9,14 @@
 #include "nat_worker.h"
 
 struct nat_resolution {
-	enum nat_reason reason;		/* with NAT_DROP */
-	uint32_t dst_rule;		/* static or dnat, or NAT_NONE */
-	uint32_t dst_mapping;		/* the mapping whose external endpoint is the destination, or NAT_NONE */
+	enum nat_reason reason; /* with NAT_DROP */
+	uint32_t dst_rule;	/* static or dnat, or NAT_NONE */
+	uint32_t dst_mapping; /* the mapping whose external endpoint is the destination, or NAT_NONE
+			       */
 	uint32_t new_dst_be;
 	uint16_t new_dport_be;
-	bool hairpin;			/* comes from inside and goes to the inside */
-	uint32_t src_rule;		/* static, snat, masquerade, or NAT_NONE */
+	bool hairpin;	   /* comes from inside and goes to the inside */
+	uint32_t src_rule; /* static, snat, masquerade, or NAT_NONE */
 };
 
 /* For a packet with a key. NAT_TRANSLATE: at least one of source and destination changes. */

@@ -10,7 +10,7 @@
 #include "nat_tcp.h"
 
 /* TTL is the high byte of the word at offset 8. */
-#define TTL_DELTA htons(0xfeff)	/* ~m + m' for m' = m - 0x0100 */
+#define TTL_DELTA htons(0xfeff) /* ~m + m' for m' = m - 0x0100 */
 
 void nat_ttl_decrement(uint8_t *ip)
 {
@@ -64,7 +64,7 @@ static inline void rewrite_l4(struct nat_pkt *pkt, const struct nat_session *s, 
 		nat_store2(l4 + 16, csum_apply(nat_load2(l4 + 16), delta));
 		break;
 	case IPPROTO_UDP:
-	case NAT_PROTO_UDPLITE:	/* RFC 3828 section 3.1: never sends 0 either */
+	case NAT_PROTO_UDPLITE: /* RFC 3828 section 3.1: never sends 0 either */
 		rewrite_ports(l4, reverse);
 		nat_store2(l4 + 6, csum_apply_udp(nat_load2(l4 + 6), delta));
 		break;
@@ -78,7 +78,8 @@ static inline void rewrite_l4(struct nat_pkt *pkt, const struct nat_session *s, 
 	}
 }
 
-/* An error about a session's packet: the outer header, and the quote back to what its sender sent. */
+/* An error about a session's packet: the outer header, and the quote back to what its sender sent.
+ */
 static enum nat_verdict rewrite_error(struct nat_worker *nat, struct nat_pkt *pkt)
 {
 	const struct nat_session *s = &nat->sessions[pkt->session];

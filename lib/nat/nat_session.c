@@ -4,9 +4,9 @@
 #include "nat_mapping.h"
 #include "nat_slot.h"
 
-#define KNOCKS_MAX 64	/* sessions looked at for one remote endpoint (nat_filter_allows) */
+#define KNOCKS_MAX 64 /* sessions looked at for one remote endpoint (nat_filter_allows) */
 
-/* ---- the filter -------------------------------------------------------------------------------- */
+/* ---- the filter ----------------------------------------------------------------------------- */
 
 /* The remote end as the inside host addresses it. */
 static const struct nat_key *outbound_key(const struct nat_session *s)
@@ -33,14 +33,16 @@ static bool is_filter(const void *ctx, uint32_t session)
 {
 	const struct find *f = ctx;
 
-	return f->nat->cold[session].mapping == f->mapping && remote_of(f->nat, session) == f->remote_be;
+	return f->nat->cold[session].mapping == f->mapping &&
+	       remote_of(f->nat, session) == f->remote_be;
 }
 
 uint32_t nat_filter_find(const struct nat_worker *nat, uint32_t mapping, uint32_t remote_be)
 {
 	struct find f = {nat, mapping, remote_be};
 
-	return nat_table_find(&nat->filter_table, hash_filter(nat, mapping, remote_be), is_filter, &f);
+	return nat_table_find(&nat->filter_table, hash_filter(nat, mapping, remote_be), is_filter,
+			      &f);
 }
 
 bool nat_filter_allows(const struct nat_worker *nat, uint32_t mapping, uint32_t remote_be,
@@ -53,18 +55,19 @@ bool nat_filter_allows(const struct nat_worker *nat, uint32_t mapping, uint32_t 
 	s = nat_filter_find(nat, mapping, remote_be);
 	if (s == NAT_NONE || nat->cfg->filtering == NAT_ADDRESS_DEPENDENT)
 		return s != NAT_NONE;
-	/* the endpoint itself: an exact session would have been found by its key, so only knocks count,
-	 * and those come first among the sessions to an address */
-	for (unsigned i = 0; i < KNOCKS_MAX && s != NAT_NONE && remote_of(nat, s) == remote_be; i++) {
-		if (nat->sessions[s].flags & NAT_S_KNOCK && outbound_key(&nat->sessions[s])->dport_be ==
-								    remote_port_be)
+	/* the endpoint itself: an exact session would have been found by its key, so only knocks
+	 * count, and those come first among the sessions to an address */
+	for (unsigned i = 0; i < KNOCKS_MAX && s != NAT_NONE && remote_of(nat, s) == remote_be;
+	     i++) {
+		if (nat->sessions[s].flags & NAT_S_KNOCK &&
+		    outbound_key(&nat->sessions[s])->dport_be == remote_port_be)
 			return true;
 		s = nat->cold[s].list.next;
 	}
 	return false;
 }
 
-/* ---- a mapping's lists ------------------------------------------------------------------------- */
+/* ---- a mapping's lists ---------------------------------------------------------------------- */
 
 static void list_push(struct nat_worker *nat, uint32_t *head, uint32_t s)
 {
@@ -106,7 +109,8 @@ static void list_remove(struct nat_worker *nat, uint32_t *head, uint32_t s)
 		nat->cold[l.next].list.prev = l.prev;
 }
 
-/* Among the outbound sessions, beside those to the same address; false: the filter table is full. */
+/* Among the outbound sessions, beside those to the same address; false: the filter table is full.
+ */
 static bool out_add(struct nat_worker *nat, uint32_t s)
 {
 	uint32_t mapping = nat->cold[s].mapping, remote = remote_of(nat, s);
@@ -157,9 +161,10 @@ void nat_session_went_out(struct nat_worker *nat, uint32_t session)
 		list_push(nat, &nat->mappings[mapping].in_head, session);
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* ---- time ----------------------------------------------------------------------------------- */
 
-uint32_t nat_session_left(const struct nat_worker *nat, const struct nat_session *s, uint64_t now_ms)
+uint32_t nat_session_left(const struct nat_worker *nat, const struct nat_session *s,
+			  uint64_t now_ms)
 {
 	int32_t idle = (int32_t)((uint32_t)now_ms - s->seen_ms);
 	uint32_t timeout = nat->timeout_ms[s->timeout];
@@ -182,7 +187,7 @@ void nat_session_rearm(struct nat_worker *nat, uint32_t session, uint64_t now_ms
 	nat_session_arm(nat, session, now_ms);
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 static uint32_t record_take(struct nat_worker *nat)
 {
@@ -254,8 +259,8 @@ static bool enter_table(struct nat_worker *nat, uint32_t s, const uint32_t hash[
 static void leave_table(struct nat_worker *nat, uint32_t s)
 {
 	for (uint32_t d = 0; d < 2; d++)
-		nat_table_delete(&nat->session_table, nat_key_hash(&nat->seed, &nat->sessions[s].key[d]),
-				 s * 2 + d);
+		nat_table_delete(&nat->session_table,
+				 nat_key_hash(&nat->seed, &nat->sessions[s].key[d]), s * 2 + d);
 }
 
 void nat_session_prefetch(const struct nat_worker *nat, const struct nat_session_plan *plan)

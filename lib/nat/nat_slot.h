@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rules in use: a rule that translates something gets a slot, a small number that stays the same
- * over reloads as long as the rule's id and content do. Records name their rules by slot, so that whether a
- * rule lives on is one look. Worker only.
+ * over reloads as long as the rule's id and content do. Records name their rules by slot, so that
+ * whether a rule lives on is one look. Worker only.
  */
 #ifndef TURNPIKE_NAT_SLOT_H
 #define TURNPIKE_NAT_SLOT_H
@@ -24,7 +24,8 @@ static inline void nat_slot_unref(struct nat_worker *nat, uint16_t slot)
 		nat->slots[slot].refs--;
 }
 
-/* Finds the slots' rules in the present snapshot; true when a rule that is gone still has records. */
+/* Finds the slots' rules in the present snapshot; true when a rule that is gone still has records.
+ */
 bool nat_slot_resolve(struct nat_worker *nat);
 
 #endif /* TURNPIKE_NAT_SLOT_H */

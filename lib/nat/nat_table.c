@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nat_table.h"
 
-#define SLOTS_FILLED 9.5	/* of ten, at capacity */
-#define SPARE_BUCKETS 16	/* small tables need more room: their two buckets are often one */
-#define SEARCH_MAX 512		/* buckets that an insertion visits at most */
+#define SLOTS_FILLED  9.5 /* of ten, at capacity */
+#define SPARE_BUCKETS 16  /* small tables need more room: their two buckets are often one */
+#define SEARCH_MAX    512 /* buckets that an insertion visits at most */
 
 static uint32_t buckets_for(uint32_t capacity)
 {
@@ -40,7 +40,7 @@ static void put(struct nat_table *t, uint32_t bucket, unsigned slot, uint16_t ta
 		b->away |= (uint16_t)(1u << slot);
 		t->buckets[nat_table_other(t, bucket, tag)].moved++;
 	} else {
-		b->away &= (uint16_t)~(1u << slot);
+		b->away &= (uint16_t) ~(1u << slot);
 	}
 }
 
@@ -50,7 +50,7 @@ static void take(struct nat_table *t, uint32_t bucket, unsigned slot)
 
 	if (b->away & 1u << slot) {
 		t->buckets[nat_table_other(t, bucket, b->tag[slot])].moved--;
-		b->away &= (uint16_t)~(1u << slot);
+		b->away &= (uint16_t) ~(1u << slot);
 	}
 	b->tag[slot] = 0;
 	b->value[slot] = 0;
@@ -70,8 +70,8 @@ static void move(struct nat_table *t, uint32_t from, unsigned slot, uint32_t to,
 
 struct node {
 	uint32_t bucket;
-	uint16_t parent;	/* index of the node whose entry moves here */
-	uint8_t slot;		/* which of the parent's entries */
+	uint16_t parent; /* index of the node whose entry moves here */
+	uint8_t slot;	 /* which of the parent's entries */
 };
 
 /* Makes room in bucket a or b by moving entries to their other buckets along the shortest path.

@@ -21,7 +21,7 @@
 #define NAT_BUCKET_SLOTS 10
 
 struct nat_bucket {
-	uint16_t tag[NAT_BUCKET_SLOTS];	/* 0: free */
+	uint16_t tag[NAT_BUCKET_SLOTS]; /* 0: free */
 	uint16_t away;			/* bit i: slot i is not in its home bucket */
 	uint16_t moved;			/* entries at home here that live elsewhere */
 	uint32_t value[NAT_BUCKET_SLOTS];
@@ -35,7 +35,8 @@ struct nat_table {
 	uint32_t count;
 };
 
-/* Bytes for a table of capacity entries, and the table made in such zeroed, 64-byte aligned memory. */
+/* Bytes for a table of capacity entries, and the table made in such zeroed, 64-byte aligned memory.
+ */
 size_t nat_table_bytes(uint32_t capacity);
 void nat_table_init(struct nat_table *t, void *memory, uint32_t capacity);
 
@@ -74,7 +75,8 @@ static inline unsigned nat_bucket_match(const struct nat_bucket *b, uint16_t tag
 	__m128i lo = _mm_cmpeq_epi16(_mm_load_si128((const __m128i *)(const void *)b), want);
 	__m128i hi = _mm_cmpeq_epi16(_mm_load_si128((const __m128i *)(const void *)b + 1), want);
 
-	return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(lo, hi)) & ((1u << NAT_BUCKET_SLOTS) - 1);
+	return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(lo, hi)) &
+	       ((1u << NAT_BUCKET_SLOTS) - 1);
 #else
 	unsigned m = 0;
 
@@ -90,9 +92,9 @@ static inline void nat_table_prefetch(const struct nat_table *t, uint32_t hash)
 }
 
 /* The first value under hash for which is(ctx, value) holds, or NAT_NONE. */
-static inline __attribute__((always_inline)) uint32_t
-nat_table_find(const struct nat_table *t, uint32_t hash, bool (*is)(const void *ctx, uint32_t value),
-	       const void *ctx)
+static inline __attribute__((always_inline)) uint32_t nat_table_find(
+	const struct nat_table *t, uint32_t hash, bool (*is)(const void *ctx, uint32_t value),
+	const void *ctx)
 {
 	uint16_t tag = nat_table_tag(hash);
 	uint32_t home = nat_table_home(t, hash);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nat_tcp.h"
 
-#define BURST (1u << 20)	/* how far a side's end may jump */
-#define REORDER 65535u		/* how far behind a hole a FIN may lie */
+#define BURST	(1u << 20) /* how far a side's end may jump */
+#define REORDER 65535u	   /* how far behind a hole a FIN may lie */
 
 #define SEEN(flag, side) ((uint8_t)((flag) << (side)))
-#define BOTH(flag)	 ((uint8_t)((flag) * 3))
+#define BOTH(flag)	 ((uint8_t)((flag)*3))
 
 static uint8_t timeout_of(uint8_t state)
 {
-	return state == NAT_TCP_ESTABLISHED ? NAT_TIMEOUT_tcp_established : NAT_TIMEOUT_tcp_transitory;
+	return state == NAT_TCP_ESTABLISHED ? NAT_TIMEOUT_tcp_established
+					    : NAT_TIMEOUT_tcp_transitory;
 }
 
 /* True when the timeout became shorter. */
@@ -69,8 +70,9 @@ bool nat_tcp_track_slow(struct nat_session *s, unsigned d, const uint8_t *tcp, u
 	if (flags & NAT_TCP_RST)
 		return reset(s, d, flags, seq, ack);
 
-	if (opens && (s->tcp_state == NAT_TCP_CLOSED || s->tcp_state == NAT_TCP_RESET ||
-		      (s->tcp_state == NAT_TCP_SYN_SENT && !(s->tcp_seen & SEEN(NAT_T_SYN0, !d))))) {
+	if (opens &&
+	    (s->tcp_state == NAT_TCP_CLOSED || s->tcp_state == NAT_TCP_RESET ||
+	     (s->tcp_state == NAT_TCP_SYN_SENT && !(s->tcp_seen & SEEN(NAT_T_SYN0, !d))))) {
 		/* a new connection on the old one's ports, or a new attempt */
 		s->tcp_seen = 0;
 		begin(s, d, seq, end);
@@ -79,15 +81,17 @@ bool nat_tcp_track_slow(struct nat_session *s, unsigned d, const uint8_t *tcp, u
 
 	if (!(s->tcp_seen & SEEN(NAT_T_SYN0, d))) {
 		/* first segment of this side: its SYN, unless we came late */
-		if (!(flags & NAT_TCP_SYN) && !(s->flags & NAT_S_LOOSE) && s->tcp_state != NAT_TCP_NONE)
+		if (!(flags & NAT_TCP_SYN) && !(s->flags & NAT_S_LOOSE) &&
+		    s->tcp_state != NAT_TCP_NONE)
 			return false;
-		/* an answer has to be one to what the other side sent; a SYN without ACK is a simultaneous
-		 * open (T1) */
+		/* an answer has to be one to what the other side sent; a SYN without ACK is a
+		 * simultaneous open (T1) */
 		if (flags & NAT_TCP_ACK && s->tcp_seen & SEEN(NAT_T_SYN0, !d) &&
 		    ack - s->una[!d] > s->end[!d] - s->una[!d])
 			return false;
 		begin(s, d, seq, end);
-		if (s->flags & NAT_S_LOOSE && !(flags & NAT_TCP_SYN) && s->tcp_seen & SEEN(NAT_T_SYN0, !d))
+		if (s->flags & NAT_S_LOOSE && !(flags & NAT_TCP_SYN) &&
+		    s->tcp_seen & SEEN(NAT_T_SYN0, !d))
 			s->tcp_seen |= BOTH(NAT_T_ACKED0);
 	} else if (!(flags & NAT_TCP_SYN) && end - s->end[d] < BURST) {
 		s->end[d] = end;

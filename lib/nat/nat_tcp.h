@@ -17,9 +17,10 @@
  * became shorter. */
 bool nat_tcp_track_slow(struct nat_session *s, unsigned d, const uint8_t *tcp, unsigned len);
 
-/* Takes in a segment of direction d with its TCP header (20 bytes or more) at tcp, len bytes of segment. True
- * when the session's timeout became shorter. */
-static inline bool nat_tcp_track(struct nat_session *s, unsigned d, const uint8_t *tcp, unsigned len)
+/* Takes in a segment of direction d with its TCP header (20 bytes or more) at tcp, len bytes of
+ * segment. True when the session's timeout became shorter. */
+static inline bool nat_tcp_track(struct nat_session *s, unsigned d, const uint8_t *tcp,
+				 unsigned len)
 {
 	uint32_t end, ack, gain;
 
@@ -27,8 +28,8 @@ static inline bool nat_tcp_track(struct nat_session *s, unsigned d, const uint8_
 			 (tcp[13] & (NAT_TCP_FIN | NAT_TCP_SYN | NAT_TCP_RST | NAT_TCP_ACK)) !=
 				 NAT_TCP_ACK))
 		return nat_tcp_track_slow(s, d, tcp, len);
-	/* both ends only move on, and by no more than a burst lost before us explains: so that a forged
-	 * segment can't prepare a forged reset */
+	/* both ends only move on, and by no more than a burst lost before us explains: so that a
+	 * forged segment can't prepare a forged reset */
 	end = ntohl(nat_load4(tcp + 4)) + len - (uint32_t)(tcp[12] >> 4) * 4;
 	gain = end - s->end[d];
 	if (gain < 1u << 20)

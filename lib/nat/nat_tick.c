@@ -63,7 +63,7 @@ static void free_held_ports(struct nat_worker *nat, uint64_t now_ms, unsigned *b
 		if (m == NAT_NONE)
 			return;
 		(*budget)--;
-		nat->mappings[m].held = 0;	/* it is off the wheel */
+		nat->mappings[m].held = 0; /* it is off the wheel */
 		nat_mapping_free(nat, m);
 	}
 }

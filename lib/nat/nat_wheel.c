@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nat_wheel.h"
 
-#define IS_HEAD 0x80000000u	/* in prev: the rest is a slot of heads */
+#define IS_HEAD 0x80000000u /* in prev: the rest is a slot of heads */
 
 static struct nat_link *link_of(const struct nat_wheel *w, uint32_t record)
 {
 	return (struct nat_link *)(void *)((char *)w->records + record * w->stride + w->offset);
 }
 
-void nat_wheel_init(struct nat_wheel *w, uint32_t *heads, void *records, size_t stride, size_t offset)
+void nat_wheel_init(struct nat_wheel *w, uint32_t *heads, void *records, size_t stride,
+		    size_t offset)
 {
 	w->heads = heads;
 	w->records = records;

@@ -9,13 +9,13 @@
 #include "nat_slot.h"
 
 #define SESSIONS_DEFAULT    1000000u
-#define SESSIONS_MAX	    (1u << 27)	/* a mapping counts its sessions in 28 bits */
-#define SESSIONS_PER_EXTERN 4096u	/* default */
+#define SESSIONS_MAX	    (1u << 27) /* a mapping counts its sessions in 28 bits */
+#define SESSIONS_PER_EXTERN 4096u      /* default */
 #define EXTERNS_MIN	    16u
 #define EXTERNS_MAX	    1024u
 #define HUGE_PAGE	    (2u << 20)
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static void *default_alloc(void *ctx, size_t size)
 {
@@ -29,7 +29,7 @@ static void *default_alloc(void *ctx, size_t size)
 		return NULL;
 #ifdef MADV_HUGEPAGE
 	if (align == HUGE_PAGE)
-		(void)madvise(p, size, MADV_HUGEPAGE);	/* only a wish */
+		(void)madvise(p, size, MADV_HUGEPAGE); /* only a wish */
 #endif
 	return memset(p, 0, size);
 }
@@ -76,7 +76,8 @@ static bool take_all(struct nat_worker *nat)
 	       (nat->cold = take(nat, (size_t)nat->max_sessions * sizeof(*nat->cold))) &&
 	       (nat->mappings = take(nat, (size_t)nat->max_mappings * sizeof(*nat->mappings))) &&
 	       (nat->externs = take(nat, nat->max_externs * sizeof(*nat->externs))) &&
-	       (nat->ports = take(nat, (size_t)nat->max_externs * NAT_SPACES * sizeof(*nat->ports))) &&
+	       (nat->ports =
+			take(nat, (size_t)nat->max_externs * NAT_SPACES * sizeof(*nat->ports))) &&
 	       (nat->slots = take(nat, NAT_SLOTS * sizeof(*nat->slots))) &&
 	       (nat->rule_slot = take(nat, NAT_MAX_RULES * sizeof(*nat->rule_slot))) &&
 	       take_table(nat, &nat->session_table, nat->max_sessions * 2) &&
@@ -91,7 +92,7 @@ static bool take_all(struct nat_worker *nat)
 			  offsetof(struct nat_mapping, wheel));
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 static uint32_t default_externs(uint32_t sessions)
 {
@@ -117,8 +118,8 @@ struct nat_worker *nat_worker_create(const struct nat_limits *limits, const stru
 	nat->max_mappings = limits->max_mappings ? limits->max_mappings : nat->max_sessions;
 	if (nat->max_mappings > SESSIONS_MAX)
 		nat->max_mappings = SESSIONS_MAX;
-	nat->max_externs = limits->max_external ? limits->max_external :
-						  default_externs(nat->max_sessions);
+	nat->max_externs =
+		limits->max_external ? limits->max_external : default_externs(nat->max_sessions);
 	nat->memory = sizeof(*nat);
 	if (!take_all(nat)) {
 		nat_worker_destroy(nat);
@@ -150,7 +151,7 @@ size_t nat_worker_memory(const struct nat_worker *nat)
 	return nat->memory;
 }
 
-/* ---- configuration ----------------------------------------------------------------------------- */
+/* ---- configuration -------------------------------------------------------------------------- */
 
 void nat_worker_config(struct nat_worker *nat, const struct nat_config *cfg, uint64_t now_ms)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Configuration snapshots: what is refused and how that is said, what counts as external, and that a
- * candidate is never missed.
+ * Configuration snapshots: what is refused and how that is said, what counts as external, and that
+ * a candidate is never missed.
  */
 #include "test_nat_lab.h"
 
@@ -105,8 +105,8 @@ static void test_contradictions_are_refused_by_name_and_reason(void **state)
 	REFUSED(d.rules[0].destination.len = 12, "exempt rule 'r0'", "destination");
 	REFUSED(d.rules[0].dport_lo = d.rules[0].dport_hi = 5, "exempt rule 'r0'", "tcp or udp");
 	REFUSED(d.rules[1].internal.len = 27, "static rule 'r1'", "/27");
-	REFUSED((d.rules[1].internal = d.rules[1].external = (struct nat_prefix){0, 0}), "static rule 'r1'",
-		"needs");
+	REFUSED((d.rules[1].internal = d.rules[1].external = (struct nat_prefix){0, 0}),
+		"static rule 'r1'", "needs");
 	REFUSED(d.rules[2].protocol = 0, "dnat rule 'r2'", "tcp or udp");
 	REFUSED(d.rules[2].destination.len = 31, "dnat rule 'r2'", "one external address");
 	REFUSED(d.rules[2].dport_hi = 8000, "dnat rule 'r2'", "8080-8000");
@@ -117,15 +117,19 @@ static void test_contradictions_are_refused_by_name_and_reason(void **state)
 	REFUSED(d.rules[4].iface = NAT_IFACE_ANY, "masquerade rule 'r4'", "interface");
 	REFUSED(d.pool.n_ranges = 0, "pool 'office'", "no addresses");
 	REFUSED(d.ranges[0].last_be = ip4("203.0.113.9"), "pool 'office'", "range 1");
-	REFUSED((d.pool.n_ranges = 2, d.ranges[1] = (struct nat_range){ip4("203.0.113.12"), ip4("203.0.113.13")}),
+	REFUSED((d.pool.n_ranges = 2,
+		 d.ranges[1] = (struct nat_range){ip4("203.0.113.12"), ip4("203.0.113.13")}),
 		"pool 'office'", "overlap");
 	REFUSED((d.pool.port_lo = 2000, d.pool.port_hi = 1000), "pool 'office'", "2000-1000");
 	REFUSED(d.pool.port_hi = 1000, "pool 'office'", "0-1000");
-	REFUSED(d.ranges[0] = ((struct nat_range){ip4("1.0.0.0"), ip4("9.0.0.0")}), "pool 'office'", "16777216");
+	REFUSED(d.ranges[0] = ((struct nat_range){ip4("1.0.0.0"), ip4("9.0.0.0")}), "pool 'office'",
+		"16777216");
 	REFUSED(d.conf.timeout_s[NAT_TIMEOUT_udp] = 0, "timeout udp", "1-86400");
-	REFUSED(d.conf.timeout_s[NAT_TIMEOUT_tcp_established] = 604801, "timeout tcp-established", "604800");
+	REFUSED(d.conf.timeout_s[NAT_TIMEOUT_tcp_established] = 604801, "timeout tcp-established",
+		"604800");
 	REFUSED(d.conf.mapping = 3, "mapping", "endpoint-independent");
-	REFUSED((d.conf.n_reserved = 1, d.reserved = (struct nat_reserved){ip4("203.0.113.1"), 47, 5}),
+	REFUSED((d.conf.n_reserved = 1,
+		 d.reserved = (struct nat_reserved){ip4("203.0.113.1"), 47, 5}),
 		"reserved", "47");
 	REFUSED(d.conf.n_rules = NAT_MAX_RULES + 1, "rules", "4096");
 	REFUSED(d.conf.n_pools = NAT_MAX_POOLS + 1, "pools", "256");
@@ -140,14 +144,18 @@ static void test_rules_that_contradict_each_other_are_refused(void **state)
 	REFUSED((d.rules[4] = d.rules[2], d.rules[4].id = 9, d.rules[4].dport_lo = 8085,
 		 d.rules[4].dport_hi = 8095, strcpy(d.rules[4].name, "two")),
 		"'r2'", "dnat rule 'two'");
-	REFUSED((d.rules[4] = d.rules[2], d.rules[4].id = 9, d.rules[4].dport_lo = d.rules[4].dport_hi = 0,
-		 d.rules[4].to_port = 0, d.rules[4].protocol = 0),
+	REFUSED((d.rules[4] = d.rules[2], d.rules[4].id = 9,
+		 d.rules[4].dport_lo = d.rules[4].dport_hi = 0, d.rules[4].to_port = 0,
+		 d.rules[4].protocol = 0),
 		"'r2'", "same external address");
-	REFUSED(d.rules[2].destination = net4("203.0.113.70"), "static rule 'r1'", "dnat rule 'r2'");
+	REFUSED(d.rules[2].destination = net4("203.0.113.70"), "static rule 'r1'",
+		"dnat rule 'r2'");
 	/* static: external twice, internal twice on one interface */
-	REFUSED((d.rules[4] = d.rules[1], d.rules[4].id = 9, d.rules[4].internal = net4("10.0.2.0/28")),
+	REFUSED((d.rules[4] = d.rules[1], d.rules[4].id = 9,
+		 d.rules[4].internal = net4("10.0.2.0/28")),
 		"'r1'", "external addresses overlap");
-	REFUSED((d.rules[4] = d.rules[1], d.rules[4].id = 9, d.rules[4].external = net4("203.0.113.128/30"),
+	REFUSED((d.rules[4] = d.rules[1], d.rules[4].id = 9,
+		 d.rules[4].external = net4("203.0.113.128/30"),
 		 d.rules[4].internal = net4("10.0.1.4/30")),
 		"'r1'", "internal addresses overlap");
 
@@ -238,12 +246,14 @@ static void test_overlapping_externals_match_a_plain_search(void **state)
 		memset(rules, 0, sizeof(rules));
 		memset(pools, 0, sizeof(pools));
 		for (unsigned i = 0; i < n; i++) {
-			uint32_t first = 0x0b000000 + lab_rand(&seed) % 60, len = lab_rand(&seed) % 20;
+			uint32_t first = 0x0b000000 + lab_rand(&seed) % 60,
+				 len = lab_rand(&seed) % 20;
 
 			rules[i].id = i + 1;
 			rules[i].type = NAT_RULE_SNAT;
 			rules[i].pool = i;
-			rules[i].iface = lab_rand(&seed) % 4 ? (uint16_t)(lab_rand(&seed) % 3) : NAT_IFACE_ANY;
+			rules[i].iface = lab_rand(&seed) % 4 ? (uint16_t)(lab_rand(&seed) % 3)
+							     : NAT_IFACE_ANY;
 			ranges[i] = (struct nat_range){htonl(first), htonl(first + len)};
 			pools[i].id = i + 1;
 			pools[i].ranges = &ranges[i];
@@ -260,10 +270,12 @@ static void test_overlapping_externals_match_a_plain_search(void **state)
 				int want = 0;
 
 				for (unsigned i = 0; i < n; i++)
-					if (a >= ntohl(ranges[i].first_be) && a <= ntohl(ranges[i].last_be)) {
+					if (a >= ntohl(ranges[i].first_be) &&
+					    a <= ntohl(ranges[i].last_be)) {
 						if (rules[i].iface == iface)
 							want = 1;
-						else if (rules[i].iface == NAT_IFACE_ANY && want == 0)
+						else if (rules[i].iface == NAT_IFACE_ANY &&
+							 want == 0)
 							want = 2;
 					}
 				assert_int_equal(nat_config_external(cfg, htonl(a), iface), want);
@@ -286,19 +298,21 @@ static void test_candidate_is_never_missed(void **state)
 	lab_load(&lab);
 	for (unsigned i = 0; i < 20000; i++) {
 		static const char *const addrs[] = {
-			"10.0.0.2",    "10.0.0.80",    "10.0.0.50",    "10.2.3.4",     "10.5.5.5",
+			"10.0.0.2",	"10.0.0.80",	"10.0.0.50",   "10.2.3.4",     "10.5.5.5",
 			"203.0.113.10", "203.0.113.50", "203.0.113.1", "198.51.100.7", "172.16.0.2",
 		};
 		const char *src = addrs[lab_rand(&seed) % 10], *dst = addrs[lab_rand(&seed) % 10];
-		struct packet p = lab_rand(&seed) % 2 ?
-					  packet_udp(src, 50 + lab_rand(&seed) % 3, dst, 50 + lab_rand(&seed) % 3,
-						     "x") :
-					  packet_tcp(src, 80, dst, lab_rand(&seed) % 2 ? 8080 : 80, SYN, 1, 0, "");
+		struct packet p =
+			lab_rand(&seed) % 2
+				? packet_udp(src, 50 + lab_rand(&seed) % 3, dst,
+					     50 + lab_rand(&seed) % 3, "x")
+				: packet_tcp(src, 80, dst, lab_rand(&seed) % 2 ? 8080 : 80, SYN, 1,
+					     0, "");
 		uint16_t iface = (uint16_t)lab_egress(&lab, ip4(src), 0);
 		int egress = lab_egress(&lab, ip4(dst), 0);
 		struct nat_key key = lab_parse(&lab, iface, p).key;
-		bool candidate = nat_config_candidate(lab.cfg, &key, iface,
-						      egress < 0 ? NAT_IFACE_ANY : (uint16_t)egress);
+		bool candidate = nat_config_candidate(
+			lab.cfg, &key, iface, egress < 0 ? NAT_IFACE_ANY : (uint16_t)egress);
 
 		if (lab_send(&lab, iface, p) != NAT_PASS) {
 			assert_true(candidate);
@@ -347,7 +361,8 @@ static void test_prefix_index_matches_a_plain_search(void **state)
 	cfg = nat_config_build(&conf, NULL, 0);
 	assert_non_null(cfg);
 	for (unsigned i = 0; i < 20000; i++) {
-		uint32_t addr_be = htonl(0x0a000000 | (lab_rand(&seed) & 0x1ff)), mask = lab_rand(&seed);
+		uint32_t addr_be = htonl(0x0a000000 | (lab_rand(&seed) & 0x1ff)),
+			 mask = lab_rand(&seed);
 		uint32_t want = NAT_NONE;
 
 		mask &= lab_rand(&seed);
@@ -388,7 +403,9 @@ static void test_many_forwards_are_found(void **state)
 		r = nat_config_dnat(cfg, dst, proto, (uint16_t)(rules[i].dport_lo + i % 8));
 		assert_int_not_equal(r, NAT_NONE);
 		assert_int_equal(cfg->rules[r].r.to_be, rules[i].to_be);
-		assert_int_equal(nat_config_dnat(cfg, dst, proto, (uint16_t)(rules[i].dport_hi + 1)), NAT_NONE);
+		assert_int_equal(nat_config_dnat(cfg, dst, proto,
+						 (uint16_t)(rules[i].dport_hi + 1)),
+				 NAT_NONE);
 		assert_int_equal(nat_config_dnat(cfg, dst, 47, rules[i].dport_lo), NAT_NONE);
 		assert_int_equal(nat_config_rule(cfg, rules[i].id), r);
 	}

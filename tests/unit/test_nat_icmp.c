@@ -22,8 +22,8 @@ static void assert_quote_sum(struct packet e)
 	assert_int_equal(get16(e.b + 28 + 10), right_ip(e.b + 28));
 }
 
-/* Sends a packet out, has a hop on the way report it with `quoted` bytes (0: all), and checks that the
- * inside gets the error about exactly what it sent. */
+/* Sends a packet out, has a hop on the way report it with `quoted` bytes (0: all), and checks that
+ * the inside gets the error about exactly what it sent. */
 static void error_round(struct lab *lab, struct packet p, unsigned quoted, const char *from)
 {
 	struct packet before = packet_copy(p), e;
@@ -78,7 +78,8 @@ static void test_error_quotes_of_every_protocol_and_length_C21_I2(void **state)
 
 		for (unsigned q = 28; q <= 48; q += 4) {
 			error_round(&lab, packet_udp(host, 5000, R1, 53, "question"), q, HOP);
-			error_round(&lab, packet_tcp(host, 5000, R1, 80, SYN, 77, 0, "data"), q, R1);
+			error_round(&lab, packet_tcp(host, 5000, R1, 80, SYN, 77, 0, "data"), q,
+				    R1);
 			error_round(&lab, packet_icmp(host, R1, 8, 5000, 3, "ping"), q, HOP);
 		}
 		error_round(&lab, packet_udp("10.0.0.50", 5000 + k, R1, 53, "static"), 28, HOP);
@@ -137,7 +138,7 @@ static void test_fragmentation_needed_keeps_its_mtu_C21(void **state)
 	(void)state;
 	base(&lab);
 	assert_translates(&lab, INSIDE, p);
-	set16(p.b + 2, 1500);	/* more than is quoted */
+	set16(p.b + 2, 1500); /* more than is quoted */
 	set16(p.b + 10, right_ip(p.b));
 	e = packet_error(HOP, EXT, 3, 4, p, 28);
 	set16(e.b + 26, 1400);
@@ -254,7 +255,8 @@ static void test_error_about_a_hairpin_packet_I2_M9(void **state)
 static void test_which_errors_to_trust_C23_I4(void **state)
 {
 	struct lab lab;
-	struct packet p = packet_udp("10.0.0.2", 7230, R1, 33600, "probe"), e, original = packet_copy(p);
+	struct packet p = packet_udp("10.0.0.2", 7230, R1, 33600, "probe"), e,
+		      original = packet_copy(p);
 
 	(void)state;
 	base(&lab);
@@ -382,9 +384,12 @@ static void test_error_neither_prolongs_nor_ends_a_session_I3(void **state)
 
 static void test_message_cut_by_a_segment_boundary(void **state)
 {
-	/* only part of the message is contiguous: its checksum can't be verified, but is updated right */
+	/* only part of the message is contiguous: its checksum can't be verified, but is updated
+	 * right */
 	struct lab lab;
-	struct packet p = packet_udp("10.0.0.3", 5000, R1, 53, "a longer payload than is contiguous"), e;
+	struct packet p = packet_udp("10.0.0.3", 5000, R1, 53,
+				     "a longer payload than is contiguous"),
+		      e;
 	struct nat_pkt k, *one = &k;
 
 	(void)state;
@@ -442,7 +447,8 @@ static void test_random_quotes_do_no_harm(void **state)
 		}
 		while (e.len > 28 && flips-- > 0)
 			e.b[28 + lab_rand(&seed) % (e.len - 28)] = (uint8_t)lab_rand(&seed);
-		if (n >= 20 && lab_rand(&seed) % 2 && packet_ihl(e.b + 28) <= n && packet_ihl(e.b + 28) >= 20)
+		if (n >= 20 && lab_rand(&seed) % 2 && packet_ihl(e.b + 28) <= n &&
+		    packet_ihl(e.b + 28) >= 20)
 			set16(e.b + 38, right_ip(e.b + 28));
 		packet_seal(e);
 		if (lab_send(&lab, OUTSIDE, e) == NAT_TRANSLATE) {
@@ -471,8 +477,9 @@ static void test_random_transport_headers_do_no_harm(void **state)
 	base(&lab);
 	for (unsigned i = 0; i < 60000; i++) {
 		unsigned n = lab_rand(&seed) % 40, from_outside = lab_rand(&seed) % 2;
-		struct packet p = packet_ip(protos[lab_rand(&seed) % 7], from_outside ? R1 : "10.0.0.2",
-					    from_outside ? EXT : R1, 20 + 4 * (lab_rand(&seed) % 4), n);
+		struct packet p =
+			packet_ip(protos[lab_rand(&seed) % 7], from_outside ? R1 : "10.0.0.2",
+				  from_outside ? EXT : R1, 20 + 4 * (lab_rand(&seed) % 4), n);
 
 		for (unsigned b = p.len - n; b < p.len; b++)
 			p.b[b] = (uint8_t)lab_rand(&seed);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A laboratory for lib/nat's tests: a router with an inside (interface 0, 10.0.0.0/8) and an outside
- * (interface 1, everything else), a clock, packets built and checked by plain sums of their own,
- * and one function that takes a packet the way lib/fwd does. Packets lie in heap blocks of their exact
- * size, so that a sanitizer sees any access beside them.
+ * A laboratory for lib/nat's tests: a router with an inside (interface 0, 10.0.0.0/8) and an
+ * outside (interface 1, everything else), a clock, packets built and checked by plain sums of their
+ * own, and one function that takes a packet the way lib/fwd does. Packets lie in heap blocks of
+ * their exact size, so that a sanitizer sees any access beside them.
  */
 #ifndef TEST_NAT_LAB_H
 #define TEST_NAT_LAB_H
@@ -25,7 +25,7 @@
 
 #define INSIDE	0
 #define OUTSIDE 1
-#define DMZ	2	/* 172.16.0.0/12 */
+#define DMZ	2 /* 172.16.0.0/12 */
 
 #define FIN 0x01
 #define SYN 0x02
@@ -99,7 +99,7 @@ static inline uint32_t lab_rand(uint64_t *state)
 /* ---- packets ---- */
 
 struct packet {
-	uint8_t *b;	/* the datagram */
+	uint8_t *b; /* the datagram */
 	unsigned len;
 };
 
@@ -108,8 +108,8 @@ static inline unsigned packet_ihl(const uint8_t *b)
 	return (b[0] & 0xf) * 4u;
 }
 
-/* What the transport checksum of the datagram should be, from scratch; at: its offset in the transport
- * header, 0: the protocol has none. len: bytes of the datagram. */
+/* What the transport checksum of the datagram should be, from scratch; at: its offset in the
+ * transport header, 0: the protocol has none. len: bytes of the datagram. */
 static inline uint16_t right_l4(const uint8_t *b, unsigned len, unsigned *at)
 {
 	unsigned ihl = packet_ihl(b), l4_len = len - ihl;
@@ -194,8 +194,8 @@ static inline struct packet packet_ip(uint8_t proto, const char *src, const char
 	return p;
 }
 
-static inline struct packet packet_udp(const char *src, unsigned sport, const char *dst, unsigned dport,
-				       const char *data)
+static inline struct packet packet_udp(const char *src, unsigned sport, const char *dst,
+				       unsigned dport, const char *data)
 {
 	unsigned n = (unsigned)strlen(data);
 	struct packet p = packet_ip(IPPROTO_UDP, src, dst, 20, 8 + n);
@@ -209,8 +209,9 @@ static inline struct packet packet_udp(const char *src, unsigned sport, const ch
 	return p;
 }
 
-static inline struct packet packet_tcp(const char *src, unsigned sport, const char *dst, unsigned dport,
-				       unsigned flags, uint32_t seq, uint32_t ack, const char *data)
+static inline struct packet packet_tcp(const char *src, unsigned sport, const char *dst,
+				       unsigned dport, unsigned flags, uint32_t seq, uint32_t ack,
+				       const char *data)
 {
 	unsigned n = (unsigned)strlen(data);
 	struct packet p = packet_ip(IPPROTO_TCP, src, dst, 20, 20 + n);
@@ -228,8 +229,8 @@ static inline struct packet packet_tcp(const char *src, unsigned sport, const ch
 	return p;
 }
 
-static inline struct packet packet_icmp(const char *src, const char *dst, unsigned type, unsigned id,
-					unsigned seq, const char *data)
+static inline struct packet packet_icmp(const char *src, const char *dst, unsigned type,
+					unsigned id, unsigned seq, const char *data)
 {
 	unsigned n = (unsigned)strlen(data);
 	struct packet p = packet_ip(IPPROTO_ICMP, src, dst, 20, 8 + n);
@@ -244,8 +245,8 @@ static inline struct packet packet_icmp(const char *src, const char *dst, unsign
 }
 
 /* An ICMP error from src to dst about the datagram q, quoting its first `quoted` bytes. */
-static inline struct packet packet_error(const char *src, const char *dst, unsigned type, unsigned code,
-					 struct packet q, unsigned quoted)
+static inline struct packet packet_error(const char *src, const char *dst, unsigned type,
+					 unsigned code, struct packet q, unsigned quoted)
 {
 	struct packet p = packet_ip(IPPROTO_ICMP, src, dst, 20, 8 + quoted);
 
@@ -322,8 +323,8 @@ struct lab {
 	struct nat_pool pools[8];
 	struct nat_iface_addr addrs[4];
 	struct nat_reserved reserved[8];
-	uint64_t now;		/* ms */
-	struct nat_pkt last;	/* the packet struct of the last packet sent */
+	uint64_t now;	     /* ms */
+	struct nat_pkt last; /* the packet struct of the last packet sent */
 };
 
 static inline int lab_egress(void *ctx, uint32_t dst_be, uint16_t table)
@@ -360,8 +361,11 @@ static inline struct nat_pool *lab_pool(struct lab *lab, const char *first, cons
 	unsigned i = lab->conf.n_pools++;
 
 	lab->ranges[i] = (struct nat_range){ip4(first), ip4(last)};
-	lab->pools[i] = (struct nat_pool){.id = i + 1, .ranges = &lab->ranges[i], .n_ranges = 1,
-					  .port_lo = (uint16_t)lo, .port_hi = (uint16_t)hi};
+	lab->pools[i] = (struct nat_pool){.id = i + 1,
+					  .ranges = &lab->ranges[i],
+					  .n_ranges = 1,
+					  .port_lo = (uint16_t)lo,
+					  .port_hi = (uint16_t)hi};
 	snprintf(lab->pools[i].name, sizeof(lab->pools[i].name), "pool-%u", i + 1);
 	return &lab->pools[i];
 }
@@ -401,7 +405,8 @@ static inline void lab_init_sized(struct lab *lab, struct nat_limits limits)
 
 static inline void lab_init(struct lab *lab)
 {
-	lab_init_sized(lab, (struct nat_limits){.max_sessions = 4096, .max_external = 16, .seed = 42});
+	lab_init_sized(lab,
+		       (struct nat_limits){.max_sessions = 4096, .max_external = 16, .seed = 42});
 }
 
 /* The set-up of the packet cases: SNAT 10.0.0.0/24 -> 203.0.113.10, DNAT tcp 203.0.113.10:8080 ->

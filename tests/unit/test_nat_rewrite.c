@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bytes of translated packets: checksums against a computation from scratch, damage preserved,
- * answers that restore the original; and a plain model of a translator against which random traffic runs.
+ * answers that restore the original; and a plain model of a translator against which random traffic
+ * runs.
  */
 #include "test_nat_lab.h"
 
-#define R1 "198.51.100.7"
+#define R1  "198.51.100.7"
 #define EXT "203.0.113.10"
 
 static void base(struct lab *lab)
@@ -16,8 +17,8 @@ static void base(struct lab *lab)
 	lab_load(lab);
 }
 
-/* Sets the two bytes at `at` so that the sum of the sealed packet, as it leaves with another source,
- * comes out as zero. */
+/* Sets the two bytes at `at` so that the sum of the sealed packet, as it leaves with another
+ * source, comes out as zero. */
 static void make_zero_after(struct packet p, const char *new_src, unsigned at, unsigned check_at)
 {
 	uint32_t src = ip4(new_src), old;
@@ -137,10 +138,10 @@ static void test_echo_reply_of_zeros_has_checksum_ffff_K1(void **state)
 	lab_base(&lab);
 	lab_load(&lab);
 	p = packet_icmp("10.0.0.2", R1, 8, 0, 0, "");
-	assert_translates(&lab, INSIDE, p);	/* takes identifier 0 */
+	assert_translates(&lab, INSIDE, p); /* takes identifier 0 */
 	free(p.b);
 	p = packet_icmp("10.0.0.3", R1, 8, 0, 0, "");
-	assert_translates(&lab, INSIDE, p);	/* gets another */
+	assert_translates(&lab, INSIDE, p); /* gets another */
 	q = packet_icmp(R1, EXT, 0, packet_id(p), 0, "");
 	assert_translates(&lab, OUTSIDE, q);
 	assert_string_equal(packet_dst(q), "10.0.0.3");
@@ -161,7 +162,7 @@ static void test_bytes_behind_the_datagram_do_not_matter_C09_K5(void **state)
 	base(&lab);
 	memset(padded.b, 0xee, 46);
 	memcpy(padded.b, p.b, p.len);
-	padded.len = p.len;	/* what the parser makes of it */
+	padded.len = p.len; /* what the parser makes of it */
 	assert_translates(&lab, INSIDE, padded);
 	assert_sums(padded);
 	for (unsigned i = p.len; i < 46; i++)
@@ -269,8 +270,9 @@ static void test_damaged_packets_stay_exactly_as_damaged_C16_K3(void **state)
 	(void)state;
 	base(&lab);
 	for (unsigned i = 0; i < 2000; i++) {
-		struct packet p = i % 2 ? packet_udp("10.0.0.2", 6600, R1, 6600, "payload bytes") :
-					  packet_tcp("10.0.0.2", 6600, R1, 6600, SYN, 1, 0, "payload");
+		struct packet p =
+			i % 2 ? packet_udp("10.0.0.2", 6600, R1, 6600, "payload bytes")
+			      : packet_tcp("10.0.0.2", 6600, R1, 6600, SYN, 1, 0, "payload");
 		unsigned before;
 
 		p.b[28 + lab_rand(&seed) % (p.len - 28)] ^= (uint8_t)(1u << lab_rand(&seed) % 8);
@@ -312,7 +314,7 @@ static void test_udplite_dccp_and_sctp_K9(void **state)
 	p = packet_ip(136, "10.0.0.2", R1, 20, 20);
 	set16(p.b + 20, 5000);
 	set16(p.b + 22, 53);
-	set16(p.b + 24, 0);	/* covers all */
+	set16(p.b + 24, 0); /* covers all */
 	packet_seal(p);
 	assert_translates(&lab, INSIDE, p);
 	assert_from(p, EXT, 5000);
@@ -376,12 +378,14 @@ static void test_burst_lookup_finds_every_packet_of_a_mixed_burst(void **state)
 		k[i] = lab_parse(&lab, INSIDE, p[i]);
 		ptr[i] = &k[i];
 	}
-	/* twice each flow in one burst: all miss, and the second of a flow finds the first's session */
+	/* twice each flow in one burst: all miss, and the second of a flow finds the first's
+	 * session */
 	nat_lookup_burst(lab.nat, ptr, 64);
 	for (unsigned i = 0; i < 64; i++) {
 		assert_int_equal(k[i].verdict, NAT_PASS);
 		nat_miss(lab.nat, ptr[i], OUTSIDE, lab.now);
-		assert_int_equal(k[i].verdict, k[i].flags & NAT_PKT_FRAGMENT ? NAT_DROP : NAT_TRANSLATE);
+		assert_int_equal(k[i].verdict,
+				 k[i].flags & NAT_PKT_FRAGMENT ? NAT_DROP : NAT_TRANSLATE);
 	}
 	assert_int_equal(lab_sessions(&lab), 32);
 	nat_lookup_burst(lab.nat, ptr, 64);
@@ -445,7 +449,8 @@ static bool model_mapping_out(const struct model *mo, unsigned m)
 static void model_tick(struct model *mo)
 {
 	for (unsigned i = 0; i < S_MAX; i++)
-		if (mo->s[i].used && mo->now >= mo->s[i].last + model_timeout(mo->m[mo->s[i].m].proto))
+		if (mo->s[i].used &&
+		    mo->now >= mo->s[i].last + model_timeout(mo->m[mo->s[i].m].proto))
 			mo->s[i].used = false;
 	for (unsigned m = 0; m < M_MAX; m++) {
 		if (!mo->m[m].used)
@@ -465,7 +470,8 @@ static void model_tick(struct model *mo)
 static int model_inside(const struct model *mo, uint8_t proto, uint32_t in, unsigned port)
 {
 	for (unsigned m = 0; m < M_MAX; m++)
-		if (mo->m[m].used && mo->m[m].proto == proto && mo->m[m].in == in && mo->m[m].in_port == port)
+		if (mo->m[m].used && mo->m[m].proto == proto && mo->m[m].in == in &&
+		    mo->m[m].in_port == port)
 			return (int)m;
 	return -1;
 }
@@ -506,30 +512,34 @@ static unsigned model_new_session(struct model *mo)
 }
 
 /* An outbound packet left as from ext:port: is that right? Takes it in. */
-static void model_outbound(struct model *mo, uint8_t proto, uint32_t in, unsigned in_port, uint32_t ext,
-			   unsigned port, uint32_t remote, unsigned remote_port)
+static void model_outbound(struct model *mo, uint8_t proto, uint32_t in, unsigned in_port,
+			   uint32_t ext, unsigned port, uint32_t remote, unsigned remote_port)
 {
 	int m = model_inside(mo, proto, in, in_port), s;
 
 	if (m >= 0) {
-		assert_int_equal(mo->m[m].ext, ext);		/* M1 */
+		assert_int_equal(mo->m[m].ext, ext); /* M1 */
 		assert_int_equal(mo->m[m].ext_port, port);
 	} else {
-		assert_int_equal(model_outside(mo, proto, ext, port), -1);	/* M3 */
+		assert_int_equal(model_outside(mo, proto, ext, port), -1); /* M3 */
 		for (unsigned k = 0; k < M_MAX; k++)
 			if (mo->m[k].used && mo->m[k].in == in)
-				assert_int_equal(mo->m[k].ext, ext);		/* M2 */
+				assert_int_equal(mo->m[k].ext, ext); /* M2 */
 		if (proto != IPPROTO_ICMP) {
-			assert_int_equal(port < 1024, in_port < 1024);		/* M4 */
+			assert_int_equal(port < 1024, in_port < 1024); /* M4 */
 			if (proto == IPPROTO_UDP)
-				assert_int_equal(port % 2, in_port % 2);	/* M5 */
+				assert_int_equal(port % 2, in_port % 2); /* M5 */
 		}
 		if (port != in_port && (in_port != 0 || proto == IPPROTO_ICMP))
 			assert_int_not_equal(model_outside(mo, proto, ext, in_port), -1);
 		for (m = 0; mo->m[m].used; m++)
 			;
-		mo->m[m] = (struct mapping){.used = true, .proto = proto, .in = in, .in_port = in_port,
-					    .ext = ext, .ext_port = port};
+		mo->m[m] = (struct mapping){.used = true,
+					    .proto = proto,
+					    .in = in,
+					    .in_port = in_port,
+					    .ext = ext,
+					    .ext_port = port};
 	}
 	mo->m[m].held = false;
 	s = model_session(mo, (unsigned)m, remote, remote_port);
@@ -539,8 +549,9 @@ static void model_outbound(struct model *mo, uint8_t proto, uint32_t in, unsigne
 }
 
 /* Should an inbound packet pass? Takes it in. */
-static enum nat_verdict model_inbound(struct model *mo, uint8_t proto, uint32_t remote, unsigned remote_port,
-				      uint32_t ext, unsigned port, int *mapping, const char **reason)
+static enum nat_verdict model_inbound(struct model *mo, uint8_t proto, uint32_t remote,
+				      unsigned remote_port, uint32_t ext, unsigned port,
+				      int *mapping, const char **reason)
 {
 	int m = model_outside(mo, proto, ext, port), s;
 
@@ -661,7 +672,8 @@ static void run_model(uint64_t seed, unsigned steps)
 		snprintf(remote, sizeof(remote), "198.51.100.%u", 1 + lab_rand(&seed) % REMOTES);
 		snprintf(ext, sizeof(ext), "203.0.113.%u", 16 + lab_rand(&seed) % 3);
 		if (lab_rand(&seed) % 8 == 0) {
-			unsigned s = lab_rand(&seed) % 3 ? lab_rand(&seed) % 30 : lab_rand(&seed) % 400;
+			unsigned s =
+				lab_rand(&seed) % 3 ? lab_rand(&seed) % 30 : lab_rand(&seed) % 400;
 
 			for (unsigned i = 0; i < s; i++) {
 				lab_wait(&lab, 1);
@@ -680,12 +692,13 @@ static void run_model(uint64_t seed, unsigned steps)
 			assert_untouched(p, before);
 			assert_string_equal(packet_dst(p), remote);
 			got = proto == IPPROTO_ICMP ? packet_id(p) : packet_sport(p);
-			model_outbound(mo, proto, ip4(host), in_port, ip4(packet_src(p)), got, ip4(remote),
-				       remote_port);
-			/* the answer restores what was sent, byte for byte but for TTL and its sum */
+			model_outbound(mo, proto, ip4(host), in_port, ip4(packet_src(p)), got,
+				       ip4(remote), remote_port);
+			/* the answer restores what was sent, byte for byte but for TTL and its sum
+			 */
 			turn_round(p);
-			v = model_inbound(mo, proto, ip4(remote), remote_port, ip4(packet_dst(p)), got, &m,
-					  &reason);
+			v = model_inbound(mo, proto, ip4(remote), remote_port, ip4(packet_dst(p)),
+					  got, &m, &reason);
 			assert_int_equal(v, NAT_TRANSLATE);
 			assert_translates(&lab, OUTSIDE, p);
 			turn_round(p);
@@ -704,16 +717,20 @@ static void run_model(uint64_t seed, unsigned steps)
 					inet_ntop(AF_INET, &a, ext, sizeof(ext));
 					proto = mo->m[pick].proto;
 					port = mo->m[pick].ext_port;
-					remote_port = proto == IPPROTO_ICMP ? 0 : 80 + lab_rand(&seed) % 3;
+					remote_port = proto == IPPROTO_ICMP
+							      ? 0
+							      : 80 + lab_rand(&seed) % 3;
 					break;
 				}
 			p = random_packet(&seed, proto, remote, remote_port, ext, port, 0);
 			before = packet_copy(p);
-			v = model_inbound(mo, proto, ip4(remote), remote_port, ip4(ext), port, &m, &reason);
+			v = model_inbound(mo, proto, ip4(remote), remote_port, ip4(ext), port, &m,
+					  &reason);
 			assert_int_equal(lab_send(&lab, OUTSIDE, p), v);
 			if (v == NAT_TRANSLATE) {
 				struct in_addr a = {mo->m[m].in};
-				unsigned got = proto == IPPROTO_ICMP ? packet_id(p) : packet_dport(p);
+				unsigned got =
+					proto == IPPROTO_ICMP ? packet_id(p) : packet_dport(p);
 
 				assert_int_equal(ip4(packet_dst(p)), a.s_addr);
 				assert_int_equal(got, mo->m[m].in_port);

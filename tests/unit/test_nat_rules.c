@@ -4,12 +4,13 @@
  */
 #include "test_nat_lab.h"
 
-#define R1 "198.51.100.7"
-#define R2 "198.51.100.8"
+#define R1  "198.51.100.7"
+#define R2  "198.51.100.8"
 #define EXT "203.0.113.10"
 
 /* Sends a UDP datagram out and returns the external port it got. */
-static unsigned out_udp(struct lab *lab, const char *src, unsigned sport, const char *dst, unsigned dport)
+static unsigned out_udp(struct lab *lab, const char *src, unsigned sport, const char *dst,
+			unsigned dport)
 {
 	struct packet p = packet_udp(src, sport, dst, dport, "hello");
 	unsigned port;
@@ -99,8 +100,8 @@ static void test_host_keeps_its_paired_address_M2(void **state)
 	for (unsigned host = 1; host < 100; host++) {
 		snprintf(addr, sizeof(addr), "10.0.1.%u", host);
 		for (unsigned i = 0; i < 6; i++) {
-			struct packet p = i % 2 ? packet_tcp(addr, 2000 + i, R1, 80, SYN, 1, 0, "") :
-						  packet_udp(addr, 3000 + i, R2, 53 + i, "x");
+			struct packet p = i % 2 ? packet_tcp(addr, 2000 + i, R1, 80, SYN, 1, 0, "")
+						: packet_udp(addr, 3000 + i, R2, 53 + i, "x");
 
 			assert_translates(&lab, INSIDE, p);
 			if (i == 0)
@@ -295,7 +296,8 @@ static void test_reserved_and_forwarded_ports_are_never_allocated(void **state)
 	assert_int_not_equal(out_udp(&lab, "10.0.0.2", 8080, R1, 53), 8080);
 	lab_drain(&lab);
 
-	/* it becomes reserved while a mapping has it, which then goes while the address stays in use */
+	/* it becomes reserved while a mapping has it, which then goes while the address stays in
+	 * use */
 	lab.reserved[0].port = 4500;
 	lab_load(&lab);
 	assert_int_equal(out_udp(&lab, "10.0.0.2", 8080, R1, 53), 8080);
@@ -323,7 +325,8 @@ static void test_new_ports_are_random_M12(void **state)
 		struct lab lab;
 		char src[32];
 
-		lab_init_sized(&lab, (struct nat_limits){.max_sessions = 4096, .max_external = 4,
+		lab_init_sized(&lab, (struct nat_limits){.max_sessions = 4096,
+							 .max_external = 4,
 							 .seed = 1000 + k});
 		lab_base(&lab);
 		lab_load(&lab);
@@ -603,7 +606,7 @@ static void test_dnat_forwards_a_range_and_answers_come_from_outside(void **stat
 	lab_base(&lab);
 	r = lab_rule(&lab, NAT_RULE_DNAT, 7);
 	r->protocol = IPPROTO_UDP;
-	r->destination = net4("203.0.113.1");	/* the router's own address */
+	r->destination = net4("203.0.113.1"); /* the router's own address */
 	r->dport_lo = 6000;
 	r->dport_hi = 6009;
 	r->to_be = ip4("10.0.0.90");
@@ -697,7 +700,7 @@ static void test_two_forwards_to_one_server_conflict_only_for_one_client(void **
 
 /* ---- masquerade, own addresses ---- */
 
-static void test_masquerade_uses_the_interface_address_and_leaves_the_router_its_traffic(void **state)
+static void test_masquerade_leaves_the_router_its_own_traffic(void **state)
 {
 	struct lab lab;
 	struct packet p;
@@ -710,7 +713,8 @@ static void test_masquerade_uses_the_interface_address_and_leaves_the_router_its
 	lab_rule(&lab, NAT_RULE_MASQUERADE, 4)->source = net4("10.0.0.0/8");
 	lab_load(&lab);
 	assert_int_equal(out_udp(&lab, "10.0.0.2", 5000, R1, 53), 5000);
-	assert_int_equal(in_udp(&lab, R1, 53, "203.0.113.1", 5000, "10.0.0.2", 5000), NAT_TRANSLATE);
+	assert_int_equal(in_udp(&lab, R1, 53, "203.0.113.1", 5000, "10.0.0.2", 5000),
+			 NAT_TRANSLATE);
 	/* an echo request, and a port that nobody has, are for the router */
 	p = packet_icmp(R1, "203.0.113.1", 8, 5000, 1, "");
 	assert_int_equal(lab_send(&lab, OUTSIDE, p), NAT_PASS);
@@ -867,12 +871,12 @@ static void test_hairpin_between_mappings_obeys_the_filter_and_opens_by_knocking
 		/* either side's packets keep it alive */
 		for (unsigned i = 0; i < 4; i++) {
 			lab_wait(&lab, 200);
-			p = i < 2 ? packet_udp("10.0.0.3", 6000, EXT, 5000, "keep") :
-				    packet_udp("10.0.0.2", 5000, EXT, 6000, "keep");
+			p = i < 2 ? packet_udp("10.0.0.3", 6000, EXT, 5000, "keep")
+				  : packet_udp("10.0.0.2", 5000, EXT, 6000, "keep");
 			assert_translates(&lab, INSIDE, p);
 			free(p.b);
 		}
-		assert_int_equal(lab_sessions(&lab), 2);	/* it and its knock */
+		assert_int_equal(lab_sessions(&lab), 2); /* it and its knock */
 		p = packet_udp("10.0.0.2", 5000, EXT, 6000, "through");
 		assert_translates(&lab, INSIDE, p);
 		assert_from(p, EXT, 5000);
@@ -1105,7 +1109,7 @@ static void test_translated_destination_without_a_route_is_dropped(void **state)
 	(void)state;
 	lab_init(&lab);
 	lab_base(&lab);
-	lab.rules[1].to_be = ip4("192.168.5.5");	/* no route in the lab */
+	lab.rules[1].to_be = ip4("192.168.5.5"); /* no route in the lab */
 	lab_load(&lab);
 	p = packet_tcp(R1, 4000, EXT, 8080, SYN, 1, 0, "");
 	assert_drops(&lab, OUTSIDE, p, nat_no_route);
@@ -1129,7 +1133,7 @@ static void test_snat_rules_go_by_id_interface_destination_and_protocol(void **s
 	lab_pool(&lab, "203.0.113.10", "203.0.113.10", 0, 0);
 	lab_pool(&lab, "203.0.113.11", "203.0.113.11", 0, 0);
 	lab_pool(&lab, "203.0.113.12", "203.0.113.12", 0, 0);
-	r = lab_rule(&lab, NAT_RULE_SNAT, 30);	/* the catch-all, last by id */
+	r = lab_rule(&lab, NAT_RULE_SNAT, 30); /* the catch-all, last by id */
 	r->iface = NAT_IFACE_ANY;
 	r->pool = 2;
 	r = lab_rule(&lab, NAT_RULE_SNAT, 10);
@@ -1178,18 +1182,21 @@ int main(void)
 		cmocka_unit_test(test_filtering_behaviours_M8),
 		cmocka_unit_test(test_unsolicited_syn_is_dropped_T3),
 		cmocka_unit_test(test_static_keeps_host_parts_both_ways_M13_C15),
-		cmocka_unit_test(test_static_goes_before_snat_and_its_address_is_not_in_the_pool_C15_C29),
+		cmocka_unit_test(
+			test_static_goes_before_snat_and_its_address_is_not_in_the_pool_C15_C29),
 		cmocka_unit_test(test_dnat_forwards_a_range_and_answers_come_from_outside),
 		cmocka_unit_test(test_dnat_of_a_whole_address_keeps_ports_and_takes_all_protocols),
 		cmocka_unit_test(test_two_forwards_to_one_server_conflict_only_for_one_client),
-		cmocka_unit_test(test_masquerade_uses_the_interface_address_and_leaves_the_router_its_traffic),
+		cmocka_unit_test(test_masquerade_leaves_the_router_its_own_traffic),
 		cmocka_unit_test(test_exempt_by_source_destination_protocol_and_port_C5),
 		cmocka_unit_test(test_exempt_holds_for_destination_translation_too_C5),
 		cmocka_unit_test(test_hairpin_to_a_forwarded_port_changes_both_addresses_C31_M9),
-		cmocka_unit_test(test_hairpin_between_mappings_obeys_the_filter_and_opens_by_knocking_M9),
+		cmocka_unit_test(
+			test_hairpin_between_mappings_obeys_the_filter_and_opens_by_knocking_M9),
 		cmocka_unit_test(test_each_knock_opens_for_its_own_endpoint),
 		cmocka_unit_test(test_packets_from_outside_are_no_hairpin),
-		cmocka_unit_test(test_hairpin_by_the_routers_own_address_with_a_rule_for_any_interface_M9),
+		cmocka_unit_test(
+			test_hairpin_by_the_routers_own_address_with_a_rule_for_any_interface_M9),
 		cmocka_unit_test(test_hairpin_from_static_and_to_static_M9),
 		cmocka_unit_test(test_hairpin_to_oneself_M9),
 		cmocka_unit_test(test_third_interface_reaches_forwarded_ports_untranslated_source),

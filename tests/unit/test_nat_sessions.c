@@ -29,8 +29,8 @@ static enum nat_verdict tcp_out(struct lab *lab, const char *src, unsigned sport
 }
 
 /* To the port that the inside host preserved. */
-static enum nat_verdict tcp_in(struct lab *lab, unsigned dport, unsigned flags, uint32_t seq, uint32_t ack,
-			       const char *data)
+static enum nat_verdict tcp_in(struct lab *lab, unsigned dport, unsigned flags, uint32_t seq,
+			       uint32_t ack, const char *data)
 {
 	struct packet p = packet_tcp(R1, 443, EXT, dport, flags, seq, ack, data);
 	enum nat_verdict v = lab_send(lab, OUTSIDE, p);
@@ -156,7 +156,8 @@ static void test_tcp_simultaneous_open_T1(void **state)
 
 static void test_tcp_needs_a_syn_unless_loose_T7(void **state)
 {
-	static const unsigned refused[] = {ACK, SYN | ACK, FIN | ACK, RST, RST | ACK, PSH | ACK, 0, SYN | FIN};
+	static const unsigned refused[] = {ACK,	      SYN | ACK, FIN | ACK, RST,
+					   RST | ACK, PSH | ACK, 0,	    SYN | FIN};
 	struct lab lab;
 
 	(void)state;
@@ -582,7 +583,9 @@ static void test_full_tables_refuse_and_leak_nothing_C4(void **state)
 	for (unsigned k = 0; k < 3; k++) {
 		struct lab lab;
 		struct nat_limits limits = {.max_sessions = k == 1 ? 300 : 100,
-					    .max_mappings = k == 1 ? 100 : 0, .max_external = 2, .seed = 5};
+					    .max_mappings = k == 1 ? 100 : 0,
+					    .max_external = 2,
+					    .seed = 5};
 
 		lab_init_sized(&lab, limits);
 		lab_base(&lab);
@@ -592,15 +595,15 @@ static void test_full_tables_refuse_and_leak_nothing_C4(void **state)
 
 			for (unsigned i = 0; i < 400; i++) {
 				/* k == 2: one mapping, many sessions */
-				enum nat_verdict v = udp_out(&lab, "10.0.0.2", k == 2 ? 5000 : 1024 + i,
-							     R1, 1 + i);
+				enum nat_verdict v = udp_out(&lab, "10.0.0.2",
+							     k == 2 ? 5000 : 1024 + i, R1, 1 + i);
 
 				made += v == NAT_TRANSLATE;
 				refused += v == NAT_DROP;
 				if (v == NAT_DROP)
 					assert_string_equal(nat_reason_name(lab.last.reason),
-							    k == 1 ? "nat_mappings_full" :
-								     "nat_sessions_full");
+							    k == 1 ? "nat_mappings_full"
+								   : "nat_sessions_full");
 			}
 			assert_int_equal(made, 100);
 			assert_int_equal(refused, 300);
@@ -618,14 +621,16 @@ static void test_external_addresses_run_out_without_harm_C4(void **state)
 	char src[32];
 
 	(void)state;
-	lab_init_sized(&lab, (struct nat_limits){.max_sessions = 1000, .max_external = 2, .seed = 1});
+	lab_init_sized(&lab,
+		       (struct nat_limits){.max_sessions = 1000, .max_external = 2, .seed = 1});
 	lab_pool(&lab, "203.0.113.16", "203.0.113.31", 4000, 4009);
 	lab_rule(&lab, NAT_RULE_SNAT, 1)->source = net4("10.0.0.0/8");
 	lab_load(&lab);
 	/* two of sixteen addresses can be in use: hosts share those */
 	for (unsigned i = 0; i < 30; i++) {
 		snprintf(src, sizeof(src), "10.0.0.%u", 10 + i);
-		assert_int_equal(udp_out(&lab, src, 5000, R1, 53), i < 20 ? NAT_TRANSLATE : NAT_DROP);
+		assert_int_equal(udp_out(&lab, src, 5000, R1, 53),
+				 i < 20 ? NAT_TRANSLATE : NAT_DROP);
 	}
 	assert_int_equal(lab_stats(&lab).external_addresses, 2);
 	lab_drain(&lab);
@@ -681,7 +686,8 @@ static void test_sessions_are_listed_and_cleared_by_filter(void **state)
 	(void)state;
 	base(&lab);
 	for (unsigned i = 0; i < 40; i++)
-		udp_out(&lab, i % 2 ? "10.0.0.2" : "10.0.0.3", 2000 + i, i % 4 < 2 ? R1 : R2, 100 + i % 5);
+		udp_out(&lab, i % 2 ? "10.0.0.2" : "10.0.0.3", 2000 + i, i % 4 < 2 ? R1 : R2,
+			100 + i % 5);
 	p = packet_tcp(R2, 4000, EXT, 8080, SYN, 1, 0, "");
 	assert_translates(&lab, OUTSIDE, p);
 	free(p.b);
@@ -699,7 +705,8 @@ static void test_sessions_are_listed_and_cleared_by_filter(void **state)
 	assert_int_equal(count(&lab, (struct nat_filter){.rule_id = 1}), 40);
 	assert_int_equal(count(&lab, (struct nat_filter){.rule_id = 2}), 1);
 	assert_int_equal(count(&lab, (struct nat_filter){.rule_id = 3}), 0);
-	assert_int_equal(count(&lab, (struct nat_filter){.source = net4("10.0.0.2"), .port = 103}), 4);
+	assert_int_equal(count(&lab, (struct nat_filter){.source = net4("10.0.0.2"), .port = 103}),
+			 4);
 
 	f = (struct nat_filter){.rule_id = 2};
 	assert_int_equal(nat_session_list(lab.nat, &f, lab.now, &cursor, 1000, &info, 1), 1);
@@ -851,8 +858,9 @@ static void test_random_reloads_under_traffic_leak_nothing(void **state)
 			lab.conf.mapping = lab_rand(&seed) % 3;
 			lab.conf.filtering = lab_rand(&seed) % 3;
 			lab.conf.tcp_loose = lab_rand(&seed) % 2;
-			lab.reserved[0] = (struct nat_reserved){lab.ranges[0].first_be, IPPROTO_UDP,
-								(uint16_t)(2000 + lab_rand(&seed) % 100)};
+			lab.reserved[0] =
+				(struct nat_reserved){lab.ranges[0].first_be, IPPROTO_UDP,
+						      (uint16_t)(2000 + lab_rand(&seed) % 100)};
 			lab.conf.n_reserved = lab_rand(&seed) % 2;
 			lab_load(&lab);
 		} else if (what == 1) {
@@ -870,19 +878,23 @@ static void test_random_reloads_under_traffic_leak_nothing(void **state)
 			snprintf(dst, sizeof(dst), "203.0.113.50");
 		switch (lab_rand(&seed) % 5) {
 		case 0:
-			p = packet_udp(src, 2000 + lab_rand(&seed) % 30, R1, 53 + lab_rand(&seed) % 3, "x");
+			p = packet_udp(src, 2000 + lab_rand(&seed) % 30, R1,
+				       53 + lab_rand(&seed) % 3, "x");
 			lab_send(&lab, INSIDE, p);
 			break;
 		case 1:
-			p = packet_udp(R1, 53 + lab_rand(&seed) % 3, dst, 2000 + lab_rand(&seed) % 30, "x");
+			p = packet_udp(R1, 53 + lab_rand(&seed) % 3, dst,
+				       2000 + lab_rand(&seed) % 30, "x");
 			lab_send(&lab, OUTSIDE, p);
 			break;
 		case 2:
-			p = packet_udp(src, 2000 + lab_rand(&seed) % 30, dst, 2000 + lab_rand(&seed) % 30, "x");
+			p = packet_udp(src, 2000 + lab_rand(&seed) % 30, dst,
+				       2000 + lab_rand(&seed) % 30, "x");
 			lab_send(&lab, INSIDE, p);
 			break;
 		case 3:
-			p = packet_tcp(R1, 900, dst, 8080, lab_rand(&seed) & 0x1f, lab_rand(&seed), 0, "x");
+			p = packet_tcp(R1, 900, dst, 8080, lab_rand(&seed) & 0x1f, lab_rand(&seed),
+				       0, "x");
 			lab_send(&lab, OUTSIDE, p);
 			break;
 		default:

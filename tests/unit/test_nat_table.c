@@ -14,7 +14,7 @@
 /* ---- table ---- */
 
 struct numbers {
-	const uint32_t *hash;	/* of each value */
+	const uint32_t *hash; /* of each value */
 	uint32_t want;
 };
 
@@ -24,7 +24,8 @@ static bool same_value(const void *ctx, uint32_t value)
 }
 
 /* Random inserts and deletes around full load; every value is found exactly while it is in. */
-static void table_matches_oracle(uint32_t capacity, unsigned steps, uint64_t seed, uint32_t hash_mask)
+static void table_matches_oracle(uint32_t capacity, unsigned steps, uint64_t seed,
+				 uint32_t hash_mask)
 {
 	struct nat_table t;
 	void *mem = aligned_alloc(64, nat_table_bytes(capacity));
@@ -235,8 +236,8 @@ static void test_ports_find_the_next_free_one(void **state)
 			unsigned start = lo + lab_rand(&seed) % (hi - lo + 1);
 			int parity = (int)(lab_rand(&seed) % 3) - 1;
 
-			assert_int_equal(nat_ports_find(p, (uint16_t)lo, (uint16_t)hi, (uint16_t)start,
-							parity),
+			assert_int_equal(nat_ports_find(p, (uint16_t)lo, (uint16_t)hi,
+							(uint16_t)start, parity),
 					 plain_find(taken, lo, hi, start, parity));
 			assert_int_equal(nat_ports_taken(p, (uint16_t)port), taken[port]);
 		}
