@@ -48,6 +48,13 @@ void conn_close(struct conn *c)
 	c->in_at = 0;
 }
 
+bool conn_closed(const struct conn *c)
+{
+	char byte;
+
+	return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 void conn_put(struct conn *c, const char *bytes, size_t len)
 {
 	buf_add(&c->out, bytes, len);

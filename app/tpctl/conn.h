@@ -20,6 +20,7 @@ struct conn {
 /* False with errno set. */
 bool conn_open(struct conn *c, const char *path);
 void conn_close(struct conn *c);
+bool conn_closed(const struct conn *c);	/* by the daemon, with nothing left to read */
 
 /* Queues bytes; conn_line() and conn_flush() send them. */
 void conn_put(struct conn *c, const char *bytes, size_t len);

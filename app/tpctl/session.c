@@ -53,6 +53,9 @@ void session_free(struct session *s)
 
 static bool connected(struct session *s)
 {
+	/* A daemon that was restarted while nothing was asked of it is no loss. */
+	if (s->conn.fd >= 0 && s->n == 0 && s->conn.out.len == 0 && conn_closed(&s->conn))
+		conn_close(&s->conn);
 	if (s->conn.fd >= 0)
 		return true;
 	if (s->lost)

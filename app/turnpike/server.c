@@ -30,7 +30,7 @@
 #define OUT_MAX     (1u << 20)		/* no more is produced while this much waits */
 #define TURN_MS     20			/* of one client in one turn */
 #define PARTIAL_MS  30000		/* half a line, or half a file, may take this long to go on */
-#define STALLED_MS  60000		/* a client that reads nothing may be dropped for a new one */
+#define IDLE_MS     60000		/* a client that does nothing for so long may be dropped for a new one */
 
 struct client {
 	int fd;			/* -1: free */
@@ -239,26 +239,30 @@ static void wait_for(struct server *s, struct client *c)
 	epoll_ctl(s->epoll_fd, EPOLL_CTL_MOD, c->fd, &ev);
 }
 
-/* A place for a new client: a free one, or that of the client that has not read for longest. */
+static uint64_t last_ms(const struct client *c)
+{
+	return c->in_ms > c->out_ms ? c->in_ms : c->out_ms;
+}
+
+/* A place for a new client: a free one, or that of the client that has done nothing for longest. */
 static struct client *find_place(struct server *s)
 {
 	uint64_t now = now_ms();
-	struct client *stalled = NULL;
+	struct client *idle = NULL;
 
 	for (unsigned i = 0; i < SERVER_CLIENTS; i++) {
 		struct client *c = &s->client[i];
 
 		if (c->fd < 0)
 			return c;
-		if (c->out.len > 0 && now - c->out_ms > STALLED_MS &&
-		    (stalled == NULL || c->out_ms < stalled->out_ms))
-			stalled = c;
+		if (now - last_ms(c) > IDLE_MS && (idle == NULL || last_ms(c) < last_ms(idle)))
+			idle = c;
 	}
-	if (stalled != NULL) {
-		log_warning("control: dropping a client that does not read its answers");
-		end_client(s, stalled);
+	if (idle != NULL) {
+		log_warning("control: dropping an idle client for a new one");
+		end_client(s, idle);
 	}
-	return stalled;
+	return idle;
 }
 
 static void accept_clients(struct server *s)
@@ -685,6 +689,11 @@ static void finish(struct server *s, struct client *c)
 {
 	struct cli_error e;
 
+	if (c->eof && c->load != NULL && c->load_left > 0 && c->in.len == 0) {
+		cli_error_set(&e, 2, 0, "the file ends %llu bytes early", (unsigned long long)c->load_left);
+		answer_error(&c->out, &e);
+		c->closing = true;
+	}
 	if (is_partial(c) && now_ms() - c->in_ms > PARTIAL_MS) {
 		cli_error_set(&e, 2, 0, "half a %s came, and nothing more for %d s",
 			      c->load != NULL ? "file" : "line", PARTIAL_MS / 1000);
@@ -701,6 +710,11 @@ static void finish(struct server *s, struct client *c)
 	if (c->fd < 0)
 		return;
 	c->batch = c->out.len;
+	/* answered once: what was left undone goes */
+	if (c->closing && c->load != NULL) {
+		load_free(c->load);
+		c->load = NULL;
+	}
 	if (c->out.len == 0 && (c->closing || (c->eof && c->stream == NULL && !has_line(c))))
 		end_client(s, c);
 	else
