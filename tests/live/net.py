@@ -53,7 +53,7 @@ class Net:
         veth(self.inside, "eth0", self.switch, "p1")
         veth(self.inside2, "eth0", self.switch, "p2")
         veth(self.out, "far0", self.far, "eth0")
-        self.switch.ip("link", "add", "br0", "type", "bridge")
+        self.switch.ip("link", "add", "br0", "type", "bridge", "mcast_snooping", "0")
         for port in ("up0", "p1", "p2"):
             self.switch.ip("link", "set", port, "master", "br0")
         self.switch.ip("link", "set", "br0", "up")
