@@ -635,20 +635,29 @@ static json_t *traffic_row(uint16_t id, const char *name, int worker)
 	return o;
 }
 
-static void drop_rows(json_t *rows, uint16_t id, const char *name, int worker)
+static void drop_row(json_t *rows, unsigned d, const char *iface, uint64_t n)
+{
+	json_t *o;
+
+	if (n == 0)
+		return;
+	o = json_object();
+	if (iface != NULL)
+		put(o, "interface", iface);
+	put(o, "reason", fwd_drop_name(d));
+	put_number(o, "packets", n);
+	put(o, "meaning", fwd_drop_text(d));
+	json_array_append_new(rows, o);
+}
+
+/* Subtracts what it shows from rest, which begins with the drops of all interfaces. */
+static void drop_rows(json_t *rows, uint16_t id, const char *name, int worker, uint64_t rest[FWD_DROP_COUNT])
 {
 	for (unsigned d = 0; d < FWD_DROP_COUNT; d++) {
 		uint64_t n = fwd_stats_drop(d, id, worker);
-		json_t *o;
 
-		if (n == 0)
-			continue;
-		o = json_object();
-		put(o, "interface", name);
-		put(o, "reason", fwd_drop_name(d));
-		put_number(o, "packets", n);
-		put(o, "meaning", fwd_drop_text(d));
-		json_array_append_new(rows, o);
+		drop_row(rows, d, name, n);
+		rest[d] -= n < rest[d] ? n : rest[d];	/* rest was read before: it may be less by now */
 	}
 }
 
@@ -677,6 +686,7 @@ static bool stats(const struct router *r, const struct cli_cmd *cmd, json_t **ou
 	bool drops_only = cli_get(cmd, "drops") != NULL;
 	int worker = FWD_WORKER_ALL;
 	uint16_t only = FWD_IFACE_NONE;
+	uint64_t rest[FWD_DROP_COUNT];
 	json_t *traffic, *drops;
 	struct fwd_iface_info info;
 
@@ -691,14 +701,19 @@ static bool stats(const struct router *r, const struct cli_cmd *cmd, json_t **ou
 		worker = (int)w->number;
 	traffic = json_array();
 	drops = json_array();
+	for (unsigned d = 0; d < FWD_DROP_COUNT; d++)
+		rest[d] = fwd_stats_drop(d, FWD_IFACE_NONE, worker);
 	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
 		uint16_t id = (uint16_t)i;
 
 		if ((only != FWD_IFACE_NONE && only != id) || fwd_iface_info(id, &info) != 0)
 			continue;
 		json_array_append_new(traffic, traffic_row(id, info.conf.name, worker));
-		drop_rows(drops, id, info.conf.name, worker);
+		drop_rows(drops, id, info.conf.name, worker, rest);
 	}
+	/* of no interface: a tag that none has, or an interface that is gone */
+	for (unsigned d = 0; d < FWD_DROP_COUNT && only == FWD_IFACE_NONE; d++)
+		drop_row(drops, d, NULL, rest[d]);
 	*out = json_object();
 	if (!drops_only)
 		json_object_set_new(*out, "interfaces", traffic);
