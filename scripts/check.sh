@@ -113,7 +113,7 @@ if ((asan)); then
 	suite fuzz 300 tests/fuzz/run --build build-asan --seconds 10
 fi
 if [[ -x tests/cross/run ]]; then
-	suite cross 900 tests/cross/run
+	suite cross 900 env CROSS_STRICT=1 tests/cross/run
 fi
 
 say "took $((SECONDS / 60)) min $((SECONDS % 60)) s"
