@@ -34,6 +34,14 @@ static inline void rewrite_ip(uint8_t *ip, uint32_t src_be, uint32_t dst_be, csu
 	nat_store4(ip + 16, dst_be);
 }
 
+/* A session's delta is that of direction 0. Without a branch: directions alternate. */
+static inline csum_delta_t of_direction(csum_delta_t delta, unsigned d)
+{
+	csum_delta_t negated = csum_delta_neg(delta);
+
+	return (csum_delta_t)(delta ^ ((delta ^ negated) & (0u - d)));
+}
+
 static inline void rewrite_ports(uint8_t *l4, const struct nat_key *reverse)
 {
 	nat_store2(l4, reverse->dport_be);
@@ -55,7 +63,7 @@ static void rewrite_id(struct nat_pkt *pkt, const struct nat_key *reverse, csum_
 static inline void rewrite_l4(struct nat_pkt *pkt, const struct nat_session *s, unsigned d)
 {
 	const struct nat_key *reverse = &s->key[!d];
-	csum_delta_t delta = d ? csum_delta_neg(s->l4_delta) : s->l4_delta;
+	csum_delta_t delta = of_direction(s->l4_delta, d);
 	uint8_t *l4 = pkt->l4;
 
 	switch (pkt->key.proto) {
@@ -102,22 +110,23 @@ enum nat_verdict nat_rewrite(struct nat_worker *nat, struct nat_pkt *pkt, uint64
 {
 	struct nat_session *s = &nat->sessions[pkt->session];
 	unsigned d = pkt->dir;
+	uint32_t keep;
 
 	if (nat_unlikely(pkt->flags & NAT_PKT_ICMP_ERROR))
 		return rewrite_error(nat, pkt);
 	if (nat_unlikely(pkt->l4_avail < nat_proto_min_len(pkt->key.proto)))
 		return drop(pkt, NAT_R_nat_bad_l4);
 
-	if (s->flags & NAT_S_REFRESH0 << d)
-		s->seen_ms = (uint32_t)now_ms;
+	/* by a mask: directions alternate, and a branch would be mispredicted half the time */
+	keep = (uint32_t)((s->flags & NAT_S_REFRESH0 << d) != 0) - 1;
+	s->seen_ms = (s->seen_ms & keep) | ((uint32_t)now_ms & ~keep);
 	if (pkt->key.proto == IPPROTO_TCP &&
 	    nat_unlikely(nat_tcp_track(s, d, pkt->l4, pkt->l4_len)))
 		nat_session_rearm(nat, pkt->session, now_ms);
 	if (nat_unlikely(s->flags & NAT_S_INBOUND) && d == 1)
 		nat_session_went_out(nat, pkt->session);
 
-	rewrite_ip(pkt->ip, pkt->new_src_be, pkt->new_dst_be,
-		   d ? csum_delta_neg(s->l3_delta) : s->l3_delta);
+	rewrite_ip(pkt->ip, pkt->new_src_be, pkt->new_dst_be, of_direction(s->l3_delta, d));
 	if (s->flags & NAT_S_L4)
 		rewrite_l4(pkt, s, d);
 	return NAT_TRANSLATE;
