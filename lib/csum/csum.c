@@ -22,7 +22,8 @@ csum_sum_t csum_partial_copy(void *restrict dst, const void *restrict src, size_
 }
 
 /* The lines of a buffer, all of them when it is a packet; longer ones stream by themselves.
- * (Inlined, since gcc takes a function that only prefetches for one without effect, and drops it.) */
+ * (Inlined, since gcc takes a function that only prefetches for one without effect, and drops it.)
+ */
 CSUM_INLINE void prefetch_buffer(const struct csum_iov *v)
 {
 	const unsigned char *p = v->base;
@@ -36,7 +37,7 @@ CSUM_INLINE void prefetch_buffer(const struct csum_iov *v)
 
 /* How much is on its way while a buffer is summed: measured on Zen 5, where half as much leaves the
  * memory idle and twice as much falls out of the first-level cache again. */
-#define BATCH_BYTES 4500
+#define BATCH_BYTES   4500
 #define BATCH_BUFFERS 8
 
 void csum_partial_batch(const struct csum_iov *v, csum_sum_t *sums, unsigned n)

@@ -123,8 +123,8 @@ static inline uint64_t csum_20_acc(const void *buf)
 	return csum_16_acc(buf) + csum_load((const unsigned char *)buf + 16);
 }
 
-/* Sums of constant sizes without a call: 20 bytes, an IPv4 or TCP header without options, and 40, an
- * IPv6 header. */
+/* Sums of constant sizes without a call: 20 bytes, an IPv4 or TCP header without options, and 40,
+ * an IPv6 header. */
 static inline csum_sum_t csum_20(const void *p)
 {
 	return csum_fold64(csum_20_acc(p));
@@ -193,8 +193,8 @@ static inline csum_be_t csum_ipv4_header(const void *hdr, unsigned ihl_bytes)
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	return csum_fold(csum_fold64(csum_ipv4_header_acc(hdr, ihl_bytes) - check));
 #else
-	return csum_fold(csum_fold64(csum_ipv4_header_acc(hdr, ihl_bytes) -
-				     ((uint64_t)check << 16)));
+	return csum_fold(
+		csum_fold64(csum_ipv4_header_acc(hdr, ihl_bytes) - ((uint64_t)check << 16)));
 #endif
 }
 
@@ -204,8 +204,9 @@ static inline bool csum_ipv4_header_ok(const void *hdr, unsigned ihl_bytes)
 {
 	uint64_t acc = csum_ipv4_header_acc(hdr, ihl_bytes);
 
-	/* It folds to 0xffff when it is a multiple of 0xffff other than 0. Multiplying by the inverse of 0xffff
-	 * modulo 2^64 maps the multiples, and only those, to their quotients: one multiplication for the folds. */
+	/* It folds to 0xffff when it is a multiple of 0xffff other than 0. Multiplying by the
+	 * inverse of 0xffff modulo 2^64 maps the multiples, and only those, to their quotients: one
+	 * multiplication for the folds. */
 	return acc != 0 && acc * 0xfffefffefffeffffu <= UINT64_MAX / 0xffff;
 }
 
@@ -262,8 +263,8 @@ static inline csum_delta_t csum_delta4(uint32_t old_be, uint32_t new_be)
 static inline csum_delta_t csum_delta16(const void *old16, const void *new16)
 {
 	/* ~m of four words of 32 bits is 2^32 - 1 - m four times. */
-	return csum_delta_from_sum(csum_fold64(csum_16_acc(new16) + 4 * (uint64_t)0xffffffff -
-					       csum_16_acc(old16)));
+	return csum_delta_from_sum(
+		csum_fold64(csum_16_acc(new16) + 4 * (uint64_t)0xffffffff - csum_16_acc(old16)));
 }
 
 /* Delta of replacing len bytes at byte `offset` (odd ones too) of what the checksum covers. */
@@ -291,7 +292,7 @@ static inline csum_be_t csum_apply(csum_be_t check, csum_delta_t d)
 {
 	uint32_t s = (uint32_t)(uint16_t)~check + d;
 
-	return (csum_be_t)~(s + (s >> 16));
+	return (csum_be_t) ~(s + (s >> 16));
 }
 
 /* What UDP sends for a checksum that computes to zero (RFC 768; RFC 8200 section 8.1). */
@@ -332,16 +333,16 @@ static inline void csum_replace16(csum_be_t *check, const void *old16, const voi
  * no checksum that these bytes alone could prove right or wrong. */
 enum csum_verdict {
 	CSUM_GOOD,
-	CSUM_NONE,	       /* UDP over IPv4 sent without a checksum */
-	CSUM_FRAGMENT,	       /* part of a datagram: to be checked when it is whole */
-	CSUM_OTHER,	       /* a protocol, or a routing header, that is not known here */
-	CSUM_TRUNCATED,	       /* fewer bytes than the headers say, or than a header needs */
-	CSUM_BAD_VERSION,      /* not IPv4, or not IPv6 */
+	CSUM_NONE,		/* UDP over IPv4 sent without a checksum */
+	CSUM_FRAGMENT,		/* part of a datagram: to be checked when it is whole */
+	CSUM_OTHER,		/* a protocol, or a routing header, that is not known here */
+	CSUM_TRUNCATED,		/* fewer bytes than the headers say, or than a header needs */
+	CSUM_BAD_VERSION,	/* not IPv4, or not IPv6 */
 	CSUM_BAD_HEADER_LENGTH, /* IHL below 5, or a header longer than its datagram */
-	CSUM_BAD_LENGTH,       /* a UDP length below 8 or beyond the datagram */
-	CSUM_BAD_HEADER_SUM,   /* the IPv4 header checksum */
-	CSUM_BAD_L4_SUM,       /* the checksum of TCP, UDP, ICMP or ICMPv6 */
-	CSUM_ILLEGAL_NONE,     /* UDP over IPv6 without a checksum (RFC 8200 section 8.1) */
+	CSUM_BAD_LENGTH,	/* a UDP length below 8 or beyond the datagram */
+	CSUM_BAD_HEADER_SUM,	/* the IPv4 header checksum */
+	CSUM_BAD_L4_SUM,	/* the checksum of TCP, UDP, ICMP or ICMPv6 */
+	CSUM_ILLEGAL_NONE,	/* UDP over IPv6 without a checksum (RFC 8200 section 8.1) */
 };
 
 /* A word for people and counters: "good", "none", "fragment", ... */

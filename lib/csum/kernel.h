@@ -101,8 +101,8 @@ CSUM_INLINE uint64_t csum_short(const unsigned char *p, size_t len)
 
 		for (; end - p > 8; p += 8)
 			acc = csum_add64(acc, csum_load64(p));
-		return csum_add64(acc, csum_drop_first(csum_load64(end - 8),
-						       8 - (unsigned)(end - p)));
+		return csum_add64(acc,
+				  csum_drop_first(csum_load64(end - 8), 8 - (unsigned)(end - p)));
 	}
 	if (even & 4) {
 		acc += csum_load32(p);

@@ -8,7 +8,7 @@
 
 #ifdef CSUM_X86_64
 
-static unsigned prefetch_bytes;
+static unsigned prefetch_bytes = 512; /* csum-perf --tune on Zen 5: no cost warm, 10 % gain cold */
 
 struct acc {
 	uint64_t a, b;
@@ -36,7 +36,7 @@ CSUM_INLINE struct acc add_block(struct acc s, const unsigned char *p)
 static csum_sum_t adc_partial(const void *buf, size_t len, csum_sum_t sum)
 {
 	const unsigned char *p = buf;
-	struct acc s = { sum, 0 };
+	struct acc s = {sum, 0};
 
 	if (len >= 64) {
 		unsigned ahead = prefetch_bytes;
@@ -59,7 +59,7 @@ static csum_sum_t adc_partial_copy(void *restrict dst, const void *restrict src,
 {
 	unsigned char *d = dst;
 	const unsigned char *p = src;
-	struct acc s = { sum, 0 };
+	struct acc s = {sum, 0};
 
 	for (; len >= 64; p += 64, d += 64, len -= 64) {
 		memcpy(d, p, 64);

@@ -5,18 +5,16 @@
 
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-#define IMPL csum_impl_avx512
+#define TARGET	  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
+#define IMPL	  csum_impl_avx512
 #define IMPL_NAME "avx512"
 
 /* _mm512_dpwssd_epi32(acc, x, ones). With the intrinsic gcc 12 copies accumulators between
  * registers in the loop, which costs a quarter of its speed; clang does not. */
 static inline __attribute__((always_inline)) TARGET __m512i add_words(__m512i acc, __m512i x,
-									__m512i ones)
+								      __m512i ones)
 {
-	__asm__("vpdpwssd %[ones], %[x], %[acc]"
-		: [acc] "+v"(acc)
-		: [x] "v"(x), [ones] "v"(ones));
+	__asm__("vpdpwssd %[ones], %[x], %[acc]" : [acc] "+v"(acc) : [x] "v"(x), [ones] "v"(ones));
 	return acc;
 }
 

@@ -13,9 +13,9 @@
  * count modulo 2^32, so nothing matters on the way but that the true sum of a chunk stays below
  * 2^32 (CSUM_CHUNK).
  *
- * The end of a buffer is read with a mask, and so is a short buffer. A masked load that reaches into
- * a page that is not mapped is right but takes over 100 ns, so near the end of a page the vector is
- * taken that ends with the buffer, its first bytes masked off.
+ * The end of a buffer is read with a mask, and so is a short buffer. A masked load that reaches
+ * into a page that is not mapped is right but takes over 100 ns, so near the end of a page the
+ * vector is taken that ends with the buffer, its first bytes masked off.
  *
  * What a short call costs is instructions, not bandwidth: so there is a path without loops and with
  * few branches for each doubling up to 256 bytes, and what is rare is kept out of line, where it
@@ -42,7 +42,7 @@ struct consts {
 /* The empty statement hides where they come from: gcc 12 else makes them anew after each branch. */
 TINLINE struct consts make_consts(void)
 {
-	struct consts k = { _mm512_set1_epi16((short)0x8000), _mm512_set1_epi16(1) };
+	struct consts k = {_mm512_set1_epi16((short)0x8000), _mm512_set1_epi16(1)};
 
 	__asm__("" : "+v"(k.sign), "+v"(k.ones));
 	return k;
@@ -76,8 +76,8 @@ TINLINE bool near_page_end(const void *p)
 	return ((uintptr_t)p & 4095) > 4096 - 64;
 }
 
-/* The last len bytes (1 to 64) of a buffer, read from in front of them: the bytes there are in their
- * own page. An odd last byte goes to the first word, which is free then. */
+/* The last len bytes (1 to 64) of a buffer, read from in front of them: the bytes there are in
+ * their own page. An odd last byte goes to the first word, which is free then. */
 static __attribute__((noinline, cold)) TARGET __m512i load_before_page_end(const unsigned char *p,
 									   size_t len)
 {
@@ -86,8 +86,8 @@ static __attribute__((noinline, cold)) TARGET __m512i load_before_page_end(const
 
 	if (even)
 		x = _mm512_maskz_loadu_epi8(~0ull << (64 - even), p + even - 64);
-	return _mm512_or_si512(x, _mm512_zextsi128_si512(_mm_cvtsi32_si128(
-					  (int)(odd ? p[len - 1] : 0))));
+	return _mm512_or_si512(
+		x, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)(odd ? p[len - 1] : 0))));
 }
 
 /* The last len bytes (1 to 64) of a buffer, zeros behind them. */
@@ -190,10 +190,10 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 	}
 	n = (len - 1) / 64; /* full vectors before the last one */
 	bias += (uint32_t)(n + 1) << 20;
-	s = (struct acc4){ head, _mm512_setzero_si512(), _mm512_setzero_si512(),
-			   _mm512_setzero_si512() };
+	s = (struct acc4){head, _mm512_setzero_si512(), _mm512_setzero_si512(),
+			  _mm512_setzero_si512()};
 	if (n >= 32) {
-		struct acc4 t = { s.b, s.b, s.b, s.b }, u = t, v = t;
+		struct acc4 t = {s.b, s.b, s.b, s.b}, u = t, v = t;
 		size_t pf = csum_prefetched(len, n / 16, 1024, ahead);
 
 		n -= 16 * pf;
@@ -213,8 +213,8 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 		s = add_acc4(add_acc4(s, t), add_acc4(u, v));
 	}
 	if (n >= 8) {
-		struct acc4 t = { _mm512_setzero_si512(), _mm512_setzero_si512(),
-				  _mm512_setzero_si512(), _mm512_setzero_si512() };
+		struct acc4 t = {_mm512_setzero_si512(), _mm512_setzero_si512(),
+				 _mm512_setzero_si512(), _mm512_setzero_si512()};
 
 		for (; n >= 8; n -= 8, p += 512, d = csum_after(d, 512, copy)) {
 			s = add_256(k, s, p, d, copy);
@@ -254,8 +254,7 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 	} else {
 		s.d = add_biased(k, s.d, load_last(p, len));
 	}
-	return lanes_sum(_mm512_add_epi32(_mm512_add_epi32(s.a, s.b),
-					  _mm512_add_epi32(s.c, s.d))) +
+	return lanes_sum(_mm512_add_epi32(_mm512_add_epi32(s.a, s.b), _mm512_add_epi32(s.c, s.d))) +
 	       bias;
 }
 

@@ -5,12 +5,12 @@
 
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
-#define IMPL csum_impl_avx512bw
+#define TARGET	  __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
+#define IMPL	  csum_impl_avx512bw
 #define IMPL_NAME "avx512bw"
 
 static inline __attribute__((always_inline)) TARGET __m512i add_words(__m512i acc, __m512i x,
-									__m512i ones)
+								      __m512i ones)
 {
 	return _mm512_add_epi32(acc, _mm512_madd_epi16(x, ones));
 }

@@ -57,7 +57,7 @@ CSUM_INLINE uint64_t sum_chunk(const unsigned char *p, size_t len, unsigned char
 	s.a = vpaddlq_u16(vreinterpretq_u16_u8(x));
 	s.b = s.c = s.d = vdupq_n_u32(0);
 	if (n >= 8) {
-		struct acc4 t = { s.b, s.b, s.b, s.b };
+		struct acc4 t = {s.b, s.b, s.b, s.b};
 		size_t pf = csum_prefetched(len, n / 8, 128, ahead);
 
 		n -= 8 * pf;

@@ -19,8 +19,9 @@
 
 static unsigned prefetch_bytes;
 
-static inline __attribute__((always_inline)) TARGET svuint64_t
-add_vec(svuint64_t acc, svbool_t pg, const unsigned char *p, unsigned char *d, bool copy)
+static inline __attribute__((always_inline)) TARGET svuint64_t add_vec(svuint64_t acc, svbool_t pg,
+								       const unsigned char *p,
+								       unsigned char *d, bool copy)
 {
 	svuint8_t x = svld1_u8(pg, p); /* bytes outside pg are not read, and 0 */
 
@@ -29,8 +30,9 @@ add_vec(svuint64_t acc, svbool_t pg, const unsigned char *p, unsigned char *d, b
 	return svdot_u64(acc, svreinterpret_u16_u8(x), svdup_n_u16(1));
 }
 
-static inline __attribute__((always_inline)) TARGET csum_sum_t
-sum_all(const unsigned char *p, size_t len, unsigned char *d, bool copy, csum_sum_t sum)
+static inline __attribute__((always_inline)) TARGET csum_sum_t sum_all(const unsigned char *p,
+								       size_t len, unsigned char *d,
+								       bool copy, csum_sum_t sum)
 {
 	size_t v = svcntb(), step = 4 * v, ahead = prefetch_bytes;
 	svuint64_t a = svdup_n_u64(0), b = a, c = a, e = a;

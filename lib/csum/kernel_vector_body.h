@@ -10,7 +10,7 @@
  *   add_words(acc, x)    acc + the signed words of x, added in pairs to lanes of 32 bits,
  *   add_lanes(a, b), lanes_sum(x)
  *   SHORT_MAX            the longest buffer for which scalar code is used, at least VEC,
- *   IMPL, IMPL_NAME, IMPL_CROSSOVER, impl_supported()
+ *   IMPL, IMPL_NAME, IMPL_CROSSOVER, IMPL_COPY_CROSSOVER, IMPL_PREFETCH, impl_supported()
  *
  * Words are unsigned, the multiply-and-add instruction is signed: xor with 0x8000 takes 0x8000 off
  * each word, and that much for each word slot is added back at the end. All lanes count modulo
@@ -21,12 +21,11 @@
  * Alignment is not sought: three operations for each vector leave time for a second cache line.
  */
 
-static unsigned prefetch_bytes;
+static unsigned prefetch_bytes = IMPL_PREFETCH;
 
 /* VEC bytes from &window[n]: the last n are ones. */
 static const unsigned char window[2 * VEC] = {
-#define ONES_16 \
-	255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255
+#define ONES_16 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255
 #if VEC == 32
 	[VEC] = ONES_16, ONES_16
 #else

@@ -39,7 +39,7 @@ static csum_sum_t first_partial_copy(void *restrict dst, const void *restrict sr
 
 /* Until the constructor below has run: other constructors may sum, too. */
 struct csum_choice csum_choice = {
-	.impl = { .partial = first_partial, .partial_copy = first_partial_copy },
+	.impl = {.partial = first_partial, .partial_copy = first_partial_copy},
 };
 
 const struct csum_impl *const *csum_implementations(void)

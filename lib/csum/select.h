@@ -10,7 +10,7 @@
 
 /* Copies of the table entries, so that a call needs one load, not two. */
 struct csum_choice {
-	struct csum_impl impl;  /* from its crossovers on */
+	struct csum_impl impl;	/* from its crossovers on */
 	struct csum_impl small; /* below */
 	const struct csum_impl *selected;
 };

@@ -187,9 +187,9 @@ enum csum_verdict csum_verify_ipv6(const void *ip, size_t len)
 			addresses = csum_pseudo_v6(p + 8, dst, 0, 0);
 			p += at;
 			len -= at;
-			return next == PROTO_TCP ? csum_verify_tcp(p, len, addresses) :
-			       next == PROTO_UDP ? csum_verify_udp(p, len, addresses, true) :
-						   csum_verify_icmpv6(p, len, addresses);
+			return next == PROTO_TCP   ? csum_verify_tcp(p, len, addresses)
+			       : next == PROTO_UDP ? csum_verify_udp(p, len, addresses, true)
+						   : csum_verify_icmpv6(p, len, addresses);
 		default:
 			return CSUM_OTHER;
 		}

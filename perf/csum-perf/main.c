@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIST_MAX 64
+#define LIST_MAX     64
 #define SUBJECTS_MAX 64
 
 enum kind { KIND_SUM, KIND_COPY, KIND_BATCH };
@@ -48,7 +48,7 @@ static struct options {
 	struct list sizes, aligns, prefetch;
 	bool cold, mixed, latency, copy, peers, json, tune;
 	unsigned reps;
-} opt = { .impls = "all", .reps = 41 };
+} opt = {.impls = "all", .reps = 41};
 
 /* ---- what is measured ------------------------------------------------------------------------ */
 
@@ -229,7 +229,7 @@ static void choose_subjects(void)
 		fprintf(stderr, "csum-perf: no such implementation: %s\n", opt.impls);
 		exit(1);
 	}
-	if (opt.cold && !opt.copy && !opt.latency && wanted(csum_selected()->name)) {
+	if (opt.cold && !opt.tune && !opt.copy && !opt.latency && wanted(csum_selected()->name)) {
 		char name[48];
 
 		snprintf(name, sizeof(name), "batch:%.40s", csum_selected()->name);
@@ -247,9 +247,9 @@ static void choose_subjects(void)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-#define HOT_ROOM ((size_t)2 << 20)
+#define HOT_ROOM  ((size_t)2 << 20)
 #define COLD_ROOM ((size_t)256 << 20)
-#define BURST 32
+#define BURST	  32
 
 static unsigned char *hot, *hot_dst, *cold;
 static uint32_t *cold_order, *lengths;
@@ -408,8 +408,8 @@ static double run(const struct subject *s, unsigned size, unsigned align, unsign
 	if (s->kind == KIND_BATCH)
 		sum = batches_of(size, align, calls);
 	else if (!opt.cold && !opt.mixed && !opt.latency)
-		sum = copy ? calls_of(s, size, align, calls, true, false, false, false) :
-			     calls_of(s, size, align, calls, false, false, false, false);
+		sum = copy ? calls_of(s, size, align, calls, true, false, false, false)
+			   : calls_of(s, size, align, calls, false, false, false, false);
 	else if (opt.latency)
 		sum = calls_of(s, size, align, calls, copy, opt.cold, opt.mixed, true);
 	else
@@ -457,7 +457,7 @@ static unsigned calls_for(unsigned size)
 static void measure(unsigned size, unsigned align, unsigned prefetch, struct result *out)
 {
 	double *v = calloc((size_t)n_subjects * opt.reps, sizeof(*v));
-	unsigned was[SUBJECTS_MAX] = { 0 };
+	unsigned was[SUBJECTS_MAX] = {0};
 	unsigned calls = calls_for(size), r, i;
 
 	if (!v) {
@@ -522,7 +522,8 @@ static void print_cpu(void)
 			continue;
 		p = strchr(line, ':');
 		line[strcspn(line, "\n")] = 0;
-		printf("%s%.*s%s", found ? "," : "", (int)strcspn(line, "\t:"), line, p ? p + 1 : "");
+		printf("%s%.*s%s", found ? "," : "", (int)strcspn(line, "\t:"), line,
+		       p ? p + 1 : "");
 		if (++found == 3)
 			break;
 	}
@@ -594,50 +595,90 @@ static void table(unsigned align, unsigned prefetch)
 	printf("\n");
 }
 
+static void set_prefetch(unsigned bytes)
+{
+	unsigned i;
+
+	for (i = 0; i < n_subjects; i++)
+		if (subjects[i].impl)
+			*subjects[i].impl->prefetch = bytes;
+}
+
+/* Adds the logarithm of each subject's median at each distance; distances are interleaved, too. */
+static void score_distances(unsigned size, double score[LIST_MAX][SUBJECTS_MAX])
+{
+	size_t all = (size_t)opt.prefetch.n * n_subjects * opt.reps;
+	double *v = calloc(all, sizeof(*v));
+	unsigned calls = calls_for(size), r, d, i;
+
+	if (!v) {
+		perror("csum-perf");
+		exit(1);
+	}
+	prepare_size(size);
+	for (r = 0; r < opt.reps; r++)
+		for (d = 0; d < opt.prefetch.n; d++) {
+			set_prefetch(opt.prefetch.v[d]);
+			for (i = 0; i < n_subjects; i++)
+				v[(d * n_subjects + i) * opt.reps + r] =
+					run(&subjects[i], size, 0, calls);
+		}
+	for (d = 0; d < opt.prefetch.n; d++)
+		for (i = 0; i < n_subjects; i++)
+			score[d][i] +=
+				log(summarise(v + (size_t)(d * n_subjects + i) * opt.reps, opt.reps)
+					    .median);
+	free(v);
+}
+
 /* For each kernel the distance that is fastest over warm and cold packets together, if it gains
  * more than 2 % over none; and from where SSE2 beats add-with-carry. */
 static void tune(void)
 {
-	static const unsigned sizes[] = { 512, 1500, 9000 };
-	static const unsigned cross[] = { 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,
-					  4096 };
-	static double score[LIST_MAX][SUBJECTS_MAX];
+	static const unsigned sizes[] = {512, 1500, 9000};
+	static const unsigned cross[] = {64,  96,  128,	 192,  256,  384,
+					 512, 768, 1024, 1536, 2048, 4096};
+	static double warm[LIST_MAX][SUBJECTS_MAX], cold_score[LIST_MAX][SUBJECTS_MAX];
 	struct result r[SUBJECTS_MAX];
-	unsigned i, j, d, c, sse2 = 0, adc = 0, at = 0;
+	unsigned was[SUBJECTS_MAX] = {0};
+	unsigned i, j, d, sse2 = 0, adc = 0, at = 0;
 
 	if (!opt.prefetch.n) {
-		static const unsigned dflt[] = { 0, 64, 96, 128, 160, 256, 512, 1024 };
+		static const unsigned dflt[] = {0, 64, 96, 128, 160, 256, 512, 1024};
 
 		opt.prefetch.n = sizeof(dflt) / sizeof(dflt[0]);
 		memcpy(opt.prefetch.v, dflt, sizeof(dflt));
 	}
-	for (c = 0; c < 2; c++) {
-		opt.cold = c;
-		for (j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
-			prepare_size(sizes[j]);
-			for (d = 0; d < opt.prefetch.n; d++) {
-				measure(sizes[j], 0, opt.prefetch.v[d], r);
-				for (i = 0; i < n_subjects; i++)
-					score[d][i] += log(r[i].median);
-			}
-		}
+	for (i = 0; i < n_subjects; i++)
+		if (subjects[i].impl)
+			was[i] = *subjects[i].impl->prefetch;
+	for (j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+		opt.cold = false;
+		score_distances(sizes[j], warm);
+		opt.cold = true;
+		score_distances(sizes[j], cold_score);
 	}
+	for (i = 0; i < n_subjects; i++)
+		if (subjects[i].impl)
+			*subjects[i].impl->prefetch = was[i];
 	opt.cold = false;
-	printf("%-12s %10s %10s %10s\n", "kernel", "now", "best", "gain");
+	printf("%-12s %10s %10s %12s %12s\n", "kernel", "now", "best", "warm gain", "cold gain");
 	for (i = 0; i < n_subjects; i++) {
 		unsigned best = 0;
-		double gain;
+		double w, c;
 
 		if (!subjects[i].impl)
 			continue;
 		for (d = 1; d < opt.prefetch.n; d++)
-			if (score[d][i] < score[best][i])
+			if (warm[d][i] + cold_score[d][i] < warm[best][i] + cold_score[best][i])
 				best = d;
-		gain = exp((score[0][i] - score[best][i]) / 6);
-		if (gain < 1.02)
+		if (warm[0][i] + cold_score[0][i] - warm[best][i] - cold_score[best][i] < 6 * 0.02)
 			best = 0;
-		printf("%-12s %10u %10u %9.1f%%\n", subjects[i].name,
-		       *subjects[i].impl->prefetch, opt.prefetch.v[best], 100 * (gain - 1));
+		w = exp((warm[0][i] - warm[best][i]) / 3);
+		c = exp((cold_score[0][i] - cold_score[best][i]) / 3);
+		printf("%-12s %10u %10u %11.1f%% %11.1f%%\n", subjects[i].name,
+		       *subjects[i].impl->prefetch, opt.prefetch.v[best], 100 * (w - 1),
+		       100 * (c - 1));
 		if (!strcmp(subjects[i].name, "sse2"))
 			sse2 = i;
 		if (!strcmp(subjects[i].name, "adc"))
@@ -666,13 +707,16 @@ static void usage(FILE *f)
 	fprintf(f,
 		"usage: csum-perf [options]\n"
 		"  --impl all|NAME,...   kernels (default all that this CPU runs)\n"
-		"  --sizes N,...         bytes (default 20,64,128,256,512,1500,4096,9000,16384,65535)\n"
+		"  --sizes N,...         bytes (default "
+		"20,64,128,256,512,1500,4096,9000,16384,65535)\n"
 		"  --align N,...         offsets from a 64-byte line (default 0)\n"
-		"  --cold                buffers out of 256 MiB in random order, and the batch call\n"
+		"  --cold                buffers out of 256 MiB in random order, and the batch "
+		"call\n"
 		"  --mixed               random lengths from 1 to each size\n"
 		"  --latency             each call waits for the one before\n"
 		"  --copy                copy and sum, beside memcpy and memcpy followed by a sum\n"
-		"  --prefetch N,...      distances to try, none or bytes (default each kernel's own)\n"
+		"  --prefetch N,...      distances to try, none or bytes (default each kernel's "
+		"own)\n"
 		"  --tune                which distances and crossovers it would set\n"
 		"  --peers               DPDK's rte_raw_cksum as well\n"
 		"  --reps N              rounds (default 41)\n"
@@ -681,7 +725,7 @@ static void usage(FILE *f)
 
 static struct list parse_list(const char *name, const char *text, unsigned max)
 {
-	struct list l = { 0, { 0 } };
+	struct list l = {0, {0}};
 	char *copy = strdup(text), *save = NULL, *p, *end;
 
 	for (p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
@@ -710,20 +754,13 @@ static struct list parse_list(const char *name, const char *text, unsigned max)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "impl", required_argument, NULL, 'i' },
-		{ "sizes", required_argument, NULL, 's' },
-		{ "align", required_argument, NULL, 'a' },
-		{ "cold", no_argument, NULL, 'c' },
-		{ "mixed", no_argument, NULL, 'm' },
-		{ "latency", no_argument, NULL, 'l' },
-		{ "copy", no_argument, NULL, 'C' },
-		{ "prefetch", required_argument, NULL, 'p' },
-		{ "tune", no_argument, NULL, 't' },
-		{ "peers", no_argument, NULL, 'P' },
-		{ "reps", required_argument, NULL, 'r' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{"impl", required_argument, NULL, 'i'},	 {"sizes", required_argument, NULL, 's'},
+		{"align", required_argument, NULL, 'a'}, {"cold", no_argument, NULL, 'c'},
+		{"mixed", no_argument, NULL, 'm'},	 {"latency", no_argument, NULL, 'l'},
+		{"copy", no_argument, NULL, 'C'},	 {"prefetch", required_argument, NULL, 'p'},
+		{"tune", no_argument, NULL, 't'},	 {"peers", no_argument, NULL, 'P'},
+		{"reps", required_argument, NULL, 'r'},	 {"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},	 {NULL, 0, NULL, 0},
 	};
 	unsigned i, j;
 	int c;
@@ -781,9 +818,9 @@ int main(int argc, char **argv)
 	}
 	if (!opt.sizes.n)
 		opt.sizes = parse_list("--sizes",
-				       opt.cold	 ? "64,512,1500,9000" :
-				       opt.mixed ? "64,256,1500" :
-						   "20,64,128,256,512,1500,4096,9000,16384,65535",
+				       opt.cold	   ? "64,512,1500,9000"
+				       : opt.mixed ? "64,256,1500"
+						   : "20,64,128,256,512,1500,4096,9000,16384,65535",
 				       1u << 20);
 	for (j = 0; j < opt.sizes.n; j++)
 		if (!opt.sizes.v[j] && opt.mixed) {

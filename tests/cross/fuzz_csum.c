@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		piece[i] = malloc(want ? want : 1); /* so that a byte too many is seen */
 		MUST(piece[i] != NULL);
 		memcpy(piece[i], data + at, want);
-		v[i] = (struct csum_iov){ want ? piece[i] : NULL, want };
+		v[i] = (struct csum_iov){want ? piece[i] : NULL, want};
 		at += want;
 	}
 	rc = csum_iov(v, n, skip, len, &sum);
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (parts = i = 0; i < n; i++)
 		parts += v[i].len != 0;
 	if (parts) {
-		csum_sum_t sums[32] = { 0 };
+		csum_sum_t sums[32] = {0};
 
 		csum_partial_batch(v, sums, n);
 		for (i = 0; i < n; i++)

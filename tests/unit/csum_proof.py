@@ -19,7 +19,7 @@ import tempfile
 import time
 
 from z3 import (And, BitVec, BitVecVal, Concat, Extract, If, Implies, LShR, Not, Or, RotateLeft,
-                SignExt, Solver, UGE, ULT, ZeroExt, sat, simplify, unsat)
+                SignExt, Solver, UGE, UGT, ULT, ZeroExt, sat, simplify, unsat)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CSUM = os.path.join(HERE, "..", "..", "lib", "csum")
@@ -333,6 +333,11 @@ def main():
                   And(csum_fold_sum(wide(rest, 32) + wide(full(), 32)) == 0xffff,
                       Implies(full() == 0,
                               csum_fold_sum(wide(rest, 32) + BitVecVal(0xffff, 32)) == 0xffff))))
+    # csum_ipv4_header_ok multiplies by the inverse of 0xffff: 15 words of 32 bits are below 2^36.
+    prove("C01: the check by multiplication is the check by folding",
+          Implies(ULT(acc, 1 << 36),
+                  And(acc != 0, Not(UGT(acc * 0xfffefffefffeffff, (2**64 - 1) // 0xffff))) ==
+                  (csum_fold_sum(csum_fold64(acc)) == 0xffff)))
     prove("C01: and its checksum is never 0xffff", Implies(rest != 0, full() != 0xffff))
 
     print("%d claims proved" % proved)

@@ -48,7 +48,7 @@ static void test_every_length_and_alignment_K6(void **state)
 	for (how = 0; how < FILL_N; how++) {
 		for (align = 0; align < 64; align++) {
 			unsigned char *p = buf + align;
-			unsigned num[2] = { 0, 0 }; /* sums of bytes at even and at odd places */
+			unsigned num[2] = {0, 0}; /* sums of bytes at even and at odd places */
 
 			fill(buf, max + 64, (enum fill)how);
 			for (len = 0; len <= max; len++) {
@@ -168,16 +168,16 @@ static void test_block_sub_takes_off_what_block_add_put_in_K6(void **state)
 		memset(buf + at, 0, n);
 		assert_int_equal(csum_fold_sum(csum_block_sub(all, part, at)) % 0xffff,
 				 oracle_sum(buf, sizeof(buf)) % 0xffff);
-		assert_int_equal(csum_fold_sum(csum_block_add(csum_partial(buf, sizeof(buf), 0),
-							      part, at)),
-				 csum_fold_sum(all));
+		assert_int_equal(
+			csum_fold_sum(csum_block_add(csum_partial(buf, sizeof(buf), 0), part, at)),
+			csum_fold_sum(all));
 	}
 }
 
 static void test_add_and_sub_are_ones_complement(void **state)
 {
-	static const uint32_t edge[] = { 0, 1, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe,
-					 0xffffffff };
+	static const uint32_t edge[] = {0,	    1,		0xffff,	    0x10000,
+					0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
 	size_t i, j;
 
 	(void)state;
@@ -206,8 +206,8 @@ static void test_sum_is_exact_beyond_4_GiB(void **state)
 	/* Sparse: one page of ones mapped from a file over and over would need many mappings, so
 	 * zeros with marks beyond the limits that matter. */
 	const size_t len = (5ull << 30) + 3;
-	static const size_t mark[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000,
-				       0x13ffffffe, 0x140000001, 0x140000002 };
+	static const size_t mark[] = {0,	   1,		0x7fffffff,  0x80000000, 0xffffffff,
+				      0x100000000, 0x13ffffffe, 0x140000001, 0x140000002};
 	unsigned char *m;
 	unsigned want = 0;
 	size_t i;
@@ -234,7 +234,8 @@ static void test_sum_is_exact_beyond_4_GiB(void **state)
 #endif
 }
 
-/* ---- pseudo-headers, IPv4 header ----------------------------------------------------------------- */
+/* ---- pseudo-headers, IPv4 header
+ * ----------------------------------------------------------------- */
 
 static void test_pseudo_headers_are_the_bytes_of_the_rfc_K7(void **state)
 {
@@ -255,9 +256,9 @@ static void test_pseudo_headers_are_the_bytes_of_the_rfc_K7(void **state)
 		h4[11] = (unsigned char)len;
 		memcpy(&src, h4, 4);
 		memcpy(&dst, h4 + 4, 4);
-		assert_int_equal(csum_fold_sum(csum_pseudo_v4(src, dst, (uint8_t)proto,
-							      (uint16_t)len)),
-				 oracle_sum(h4, 12));
+		assert_int_equal(
+			csum_fold_sum(csum_pseudo_v4(src, dst, (uint8_t)proto, (uint16_t)len)),
+			oracle_sum(h4, 12));
 		fill(h6, 32, how);
 		h6[32] = (unsigned char)(len >> 24);
 		h6[33] = (unsigned char)(len >> 16);
@@ -328,8 +329,8 @@ static void test_ipv4_header_with_options_K4(void **state)
 
 static void test_ttl_decrement_for_every_ttl_and_id_C01_K1(void **state)
 {
-	static const unsigned char base[20] = { 0x45, 0, 0, 40, 0, 0, 0x40, 0, 0, 6, 0, 0,
-						192, 0, 2, 1, 198, 51, 100, 9 };
+	static const unsigned char base[20] = {0x45, 0, 0,   40, 0, 0, 0x40, 0,	 0,   6,
+					       0,    0, 192, 0,	 2, 1, 198,  51, 100, 9};
 	unsigned ttl, id, step = small() ? 4099 : 1;
 	unsigned char h[20];
 
@@ -355,7 +356,8 @@ static void test_ttl_decrement_for_every_ttl_and_id_C01_K1(void **state)
 	}
 }
 
-/* ---- chains ------------------------------------------------------------------------------------ */
+/* ---- chains ------------------------------------------------------------------------------------
+ */
 
 static void test_vectors_of_chains_C06(void **state)
 {
@@ -427,7 +429,7 @@ static void test_chains_cut_at_random_C06_K6(void **state)
 
 static void test_chain_arguments_are_checked(void **state)
 {
-	struct csum_iov v[2] = { { "abcd", 4 }, { NULL, 4 } };
+	struct csum_iov v[2] = {{"abcd", 4}, {NULL, 4}};
 	csum_sum_t sum = 5;
 
 	(void)state;
@@ -443,7 +445,8 @@ static void test_chain_arguments_are_checked(void **state)
 	assert_int_equal(sum, 0);
 }
 
-/* ---- incremental updates ----------------------------------------------------------------------- */
+/* ---- incremental updates -----------------------------------------------------------------------
+ */
 
 static void test_vectors_of_updates_C01_K1(void **state)
 {
@@ -464,7 +467,7 @@ static void test_vectors_of_updates_C01_K1(void **state)
  * packet never changes, the version of an IPv4 header, or a protocol number). */
 static void test_update_equals_recomputation_over_word_pairs_K1(void **state)
 {
-	static const uint16_t rests[] = { 1, 0x00ff, 0x7fff, 0x8000, 0xfffe, 0xffff };
+	static const uint16_t rests[] = {1, 0x00ff, 0x7fff, 0x8000, 0xfffe, 0xffff};
 	uint32_t old, new, step = small() ? 4001 : 61;
 	size_t i;
 
@@ -473,11 +476,11 @@ static void test_update_equals_recomputation_over_word_pairs_K1(void **state)
 		for (old = 0; old < 65536; old += old < 65530 && old > 5 ? step : 1) {
 			csum_be_t before = csum_fold(csum_add(rests[i], old));
 
-			for (new = 0; new < 65536; new++) {
+			for (new = 0; new < 65536; new ++) {
 				csum_be_t want = (uint16_t)~csum_fold_sum(rests[i] + new);
 
-				if (csum_apply(before, csum_delta2((uint16_t)old, (uint16_t)new)) !=
-				    want)
+				if (csum_apply(before,
+					       csum_delta2((uint16_t)old, (uint16_t) new)) != want)
 					fail_msg("rest %x old %x new %x", rests[i], old, new);
 			}
 		}
@@ -491,7 +494,7 @@ static void test_updates_of_2_4_16_and_spans_equal_recomputation_K1_K6(void **st
 
 	(void)state;
 	for (i = 0; i < 300000; i++) {
-		static const size_t sizes[] = { 2, 4, 16, 0 };
+		static const size_t sizes[] = {2, 4, 16, 0};
 		size_t len = sizes[i & 3], off = 2 * rnd_below(20);
 		csum_be_t c, want, got;
 
@@ -529,8 +532,8 @@ static void test_updates_of_2_4_16_and_spans_equal_recomputation_K1_K6(void **st
 
 static void test_delta_is_canonical_K1(void **state)
 {
-	static const unsigned char zero[16], ones[16] = { 255, 255, 255, 255, 255, 255, 255, 255,
-							  255, 255, 255, 255, 255, 255, 255, 255 };
+	static const unsigned char zero[16], ones[16] = {255, 255, 255, 255, 255, 255, 255, 255,
+							 255, 255, 255, 255, 255, 255, 255, 255};
 	uint32_t a, b;
 
 	(void)state;

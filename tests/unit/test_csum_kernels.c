@@ -35,13 +35,13 @@ static void for_each_kernel(void (*check)(const struct csum_impl *))
 	assert_true(n > 0);
 }
 
-#define EXPECT(got, want, ...)                                                        \
-	do {                                                                          \
-		unsigned got_ = (got), want_ = (want);                                \
-		if (got_ != want_) {                                                  \
-			print_error("%s: %04x, not %04x: ", now->name, got_, want_); \
-			fail_msg(__VA_ARGS__);                                        \
-		}                                                                     \
+#define EXPECT(got, want, ...)                                                                     \
+	do {                                                                                       \
+		unsigned got_ = (got), want_ = (want);                                             \
+		if (got_ != want_) {                                                               \
+			print_error("%s: %04x, not %04x: ", now->name, got_, want_);               \
+			fail_msg(__VA_ARGS__);                                                     \
+		}                                                                                  \
 	} while (0)
 
 static unsigned fold_num(uint64_t s)
@@ -72,13 +72,13 @@ static void lengths_and_alignments(const struct csum_impl *k)
 
 	for (how = 0; how < FILL_N; how++) {
 		for (align = 0; align < 64; align++) {
-			struct running r = { { 0, 0 }, 0 };
+			struct running r = {{0, 0}, 0};
 
 			fill(buf, max + 64, (enum fill)how);
 			for (len = 0; len <= max; len++)
 				EXPECT(csum_fold_sum(k->partial(buf + align, len, 0)),
-				       running_sum(&r, buf + align, len), "fill %d align %zu len %zu",
-				       how, align, len);
+				       running_sum(&r, buf + align, len),
+				       "fill %d align %zu len %zu", how, align, len);
 		}
 	}
 	free(buf);
@@ -93,7 +93,7 @@ static void test_every_kernel_every_length_and_alignment_K6(void **state)
 /* Where chunks end and 32-bit lanes would wrap. */
 static void around_limits(const struct csum_impl *k)
 {
-	static const size_t around[] = { 65536, 131072, 262144, 524288, 1048576 };
+	static const size_t around[] = {65536, 131072, 262144, 524288, 1048576};
 	size_t i, len, align, room = 1100000 + 64;
 	unsigned char *buf = malloc(room);
 	int how;
@@ -102,7 +102,7 @@ static void around_limits(const struct csum_impl *k)
 		if (small() && how != FILL_ONES)
 			continue;
 		for (align = 0; align < 64; align += align < 2 ? 1 : 31) {
-			struct running r = { { 0, 0 }, 0 };
+			struct running r = {{0, 0}, 0};
 
 			fill(buf, room, (enum fill)how);
 			for (i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
@@ -184,7 +184,8 @@ static void guard_pages(const struct csum_impl *k)
 		size_t at;
 
 		EXPECT(csum_fold_sum(k->partial(m, len, 0)), oracle_sum(m, len), "start %zu", len);
-		EXPECT(csum_fold_sum(k->partial(end, len, 0)), oracle_sum(end, len), "end %zu", len);
+		EXPECT(csum_fold_sum(k->partial(end, len, 0)), oracle_sum(end, len), "end %zu",
+		       len);
 		EXPECT(csum_fold_sum(k->partial_copy(dend, m, len, 0)), oracle_sum(m, len),
 		       "copy to the end %zu", len);
 		assert_memory_equal(dend, m, len);
@@ -199,9 +200,10 @@ static void guard_pages(const struct csum_impl *k)
 			       oracle_sum(end - at, len), "end - %zu: %zu", at, len);
 			EXPECT(csum_fold_sum(k->partial(m + at, len, 0)), oracle_sum(m + at, len),
 			       "start + %zu: %zu", at, len);
-			EXPECT(csum_fold_sum(k->partial(m + page - at, len <= page ? len : page, 0)),
-			       oracle_sum(m + page - at, len <= page ? len : page), "across %zu: %zu",
-			       at, len);
+			EXPECT(csum_fold_sum(
+				       k->partial(m + page - at, len <= page ? len : page, 0)),
+			       oracle_sum(m + page - at, len <= page ? len : page),
+			       "across %zu: %zu", at, len);
 		}
 	}
 	guarded_free(m, span);
@@ -252,7 +254,8 @@ static void splits(const struct csum_impl *k)
 	int i, rounds = small() ? 200 : 3000;
 
 	for (i = 0; i < rounds; i++) {
-		size_t len = rnd_below(i % 100 ? 5000 : room), pos = 0, max = 1 + rnd_below(len / 2 + 2);
+		size_t len = rnd_below(i % 100 ? 5000 : room), pos = 0,
+		       max = 1 + rnd_below(len / 2 + 2);
 		csum_sum_t sum = 0;
 
 		fill(buf, len, i % 3 ? FILL_RANDOM : i % 2 ? FILL_NEARLY_ONES : FILL_ONES);
@@ -277,8 +280,8 @@ static void test_every_kernel_any_split_gives_the_same_sum_K6(void **state)
 
 static void starting_sums(const struct csum_impl *k)
 {
-	static const uint32_t edge[] = { 0, 1, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe,
-					 0xffffffff };
+	static const uint32_t edge[] = {0,	    1,		0xffff,	    0x10000,
+					0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
 	unsigned char buf[2100];
 	size_t i, len;
 	int how;
@@ -305,8 +308,8 @@ static void test_every_kernel_from_every_starting_sum(void **state)
 
 static void prefetch_distances(const struct csum_impl *k)
 {
-	static const unsigned dist[] = { 1, 63, 64, 96, 128, 160, 256, 512, 1024, 4096, 1u << 30,
-					 ~0u };
+	static const unsigned dist[] = {1,   63,  64,	96,   128,	160,
+					256, 512, 1024, 4096, 1u << 30, ~0u};
 	unsigned was = *k->prefetch;
 	unsigned char *buf = malloc(9000);
 	size_t i, len;
@@ -380,9 +383,9 @@ static void test_batch_sums_each_buffer(void **state)
 		}
 		csum_partial_batch(v, sums, n);
 		for (i = 0; i < n; i++)
-			assert_int_equal(csum_fold_sum(sums[i]),
-					 fold_num((uint64_t)oracle_sum(v[i].base, v[i].len) +
-						  seed[i]));
+			assert_int_equal(
+				csum_fold_sum(sums[i]),
+				fold_num((uint64_t)oracle_sum(v[i].base, v[i].len) + seed[i]));
 	}
 	free(buf);
 }
@@ -394,7 +397,8 @@ static int setup(void **state)
 	(void)state;
 	rnd_seed();
 	for (i = csum_implementations(); *i; i++)
-		print_message("  %s%s%s\n", (*i)->name, (*i)->supported() ? "" : " (not on this CPU)",
+		print_message("  %s%s%s\n", (*i)->name,
+			      (*i)->supported() ? "" : " (not on this CPU)",
 			      *i == csum_selected() ? " (selected)" : "");
 	return 0;
 }

@@ -19,7 +19,7 @@
 /* The 16-bit word of two bytes, as it lies in memory. */
 static inline uint16_t word_of(unsigned first, unsigned second)
 {
-	unsigned char b[2] = { (unsigned char)first, (unsigned char)second };
+	unsigned char b[2] = {(unsigned char)first, (unsigned char)second};
 	uint16_t w;
 
 	memcpy(&w, b, 2);
@@ -110,7 +110,8 @@ static inline void fill(void *buf, size_t len, enum fill how)
 static inline unsigned char *guarded(size_t len)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	unsigned char *m = mmap(NULL, len + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *m =
+		mmap(NULL, len + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	assert_true(m != MAP_FAILED);
 	assert_int_equal(mprotect(m + page, len, PROT_READ | PROT_WRITE), 0);

@@ -24,11 +24,11 @@ static unsigned wrong_for(uint16_t rest, uint16_t old)
 	unsigned wrong = 0;
 	uint32_t new;
 
-	for (new = 0; new < 65536; new++) {
+	for (new = 0; new < 65536; new ++) {
 		uint32_t s = rest + new;
-		uint16_t want = (uint16_t)~((s & 0xffff) + (s >> 16));
+		uint16_t want = (uint16_t) ~((s & 0xffff) + (s >> 16));
 
-		wrong |= (unsigned)csum_apply(before, csum_delta2(old, (uint16_t)new)) ^ want;
+		wrong |= (unsigned)csum_apply(before, csum_delta2(old, (uint16_t) new)) ^ want;
 	}
 	return wrong;
 }

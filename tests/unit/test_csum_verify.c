@@ -42,7 +42,7 @@ static void seal(unsigned char *l4, size_t len, unsigned field, const unsigned c
 	memcpy(l4 + field, &c, 2);
 }
 
-static const unsigned fields[256] = { [1] = 2, [6] = 16, [17] = 6, [58] = 2 };
+static const unsigned fields[256] = {[1] = 2, [6] = 16, [17] = 6, [58] = 2};
 
 static void finish_v4(unsigned char *ip)
 {
@@ -73,9 +73,8 @@ static size_t make_v4(unsigned char *ip, unsigned proto, unsigned options, size_
 }
 
 /* An IPv6 datagram with extension headers ext (their first next-header value comes last). */
-static size_t make_v6(unsigned char *ip, unsigned proto, unsigned first,
-		      const unsigned char *ext, size_t ext_len, const unsigned char *final,
-		      size_t pay)
+static size_t make_v6(unsigned char *ip, unsigned proto, unsigned first, const unsigned char *ext,
+		      size_t ext_len, const unsigned char *final, size_t pay)
 {
 	unsigned hdr = proto == 6 ? 20 : 8;
 	size_t len = 40 + ext_len + hdr + pay;
@@ -93,12 +92,11 @@ static size_t make_v6(unsigned char *ip, unsigned proto, unsigned first,
 	return len;
 }
 
-#define EXPECT(got, want)                                                          \
-	do {                                                                       \
-		enum csum_verdict got_ = (got), want_ = (want);                    \
-		if (got_ != want_)                                                 \
-			fail_msg("%s, not %s", csum_verdict_name(got_),            \
-				 csum_verdict_name(want_));                        \
+#define EXPECT(got, want)                                                                          \
+	do {                                                                                       \
+		enum csum_verdict got_ = (got), want_ = (want);                                    \
+		if (got_ != want_)                                                                 \
+			fail_msg("%s, not %s", csum_verdict_name(got_), csum_verdict_name(want_)); \
 	} while (0)
 
 static void test_vectors_of_tagged_frames_C13(void **state)
@@ -118,7 +116,7 @@ static void test_vectors_of_tagged_frames_C13(void **state)
 
 static void test_ipv4_good_and_every_flipped_bit_bad_K4_K7(void **state)
 {
-	static const unsigned protos[] = { 1, 6, 17 };
+	static const unsigned protos[] = {1, 6, 17};
 	unsigned i, options;
 	size_t pay, bit;
 
@@ -266,7 +264,7 @@ static void test_fragments_and_other_protocols_are_told_apart(void **state)
 
 static void test_ipv6_with_every_kind_of_extension_header_K7(void **state)
 {
-	static const unsigned protos[] = { 6, 17, 58 };
+	static const unsigned protos[] = {6, 17, 58};
 	unsigned char ext[128], final[16];
 	size_t pay, len;
 	unsigned i;
@@ -327,7 +325,7 @@ static void test_ipv6_with_every_kind_of_extension_header_K7(void **state)
 
 static void test_no_byte_behind_the_given_length_is_read_C08(void **state)
 {
-	static const unsigned protos[] = { 1, 6, 17, 58 };
+	static const unsigned protos[] = {1, 6, 17, 58};
 	unsigned char pkt[400], ext[64];
 	unsigned i, round;
 	size_t len, n;
