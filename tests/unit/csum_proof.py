@@ -19,7 +19,7 @@ import tempfile
 import time
 
 from z3 import (And, BitVec, BitVecVal, Concat, Extract, If, Implies, LShR, Not, Or, RotateLeft,
-                SignExt, Solver, UGE, UGT, ULT, ZeroExt, sat, simplify, unsat)
+                SignExt, Solver, UGE, ULE, ULT, ZeroExt, sat, simplify, unsat)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CSUM = os.path.join(HERE, "..", "..", "lib", "csum")
@@ -333,10 +333,15 @@ def main():
                   And(csum_fold_sum(wide(rest, 32) + wide(full(), 32)) == 0xffff,
                       Implies(full() == 0,
                               csum_fold_sum(wide(rest, 32) + BitVecVal(0xffff, 32)) == 0xffff))))
-    # csum_ipv4_header_ok multiplies by the inverse of 0xffff: 15 words of 32 bits are below 2^36.
+    # csum_ipv4_header_ok multiplies by the inverse of 0xffff, here as the shifts that its bits are.
+    # 15 words of 32 bits are below 2^36.
+    inverse = 0xfffefffefffeffff
+    assert inverse == -(1 + (1 << 16) + (1 << 32) + (1 << 48)) % 2**64
+    assert inverse * 0xffff % 2**64 == 1
+    product = -(acc + (acc << 16) + (acc << 32) + (acc << 48))
     prove("C01: the check by multiplication is the check by folding",
           Implies(ULT(acc, 1 << 36),
-                  And(acc != 0, Not(UGT(acc * 0xfffefffefffeffff, (2**64 - 1) // 0xffff))) ==
+                  And(acc != 0, ULE(product, (2**64 - 1) // 0xffff)) ==
                   (csum_fold_sum(csum_fold64(acc)) == 0xffff)))
     prove("C01: and its checksum is never 0xffff", Implies(rest != 0, full() != 0xffff))
 
