@@ -41,6 +41,7 @@ static struct {
 	size_t n_log, room_log;
 	bool staged;
 	bool log_lost;			/* the log is incomplete: copy the whole table instead */
+	bool no_memory;			/* to grow: not tried again before the next commit */
 	unsigned serial;
 	const char *full;
 } fib;
@@ -169,12 +170,13 @@ static int copy_all(struct rte_fib *from, struct rte_fib *to)
 /* Replaces the standby by one with more room, and sees to it that the other copy can follow. */
 static int grow(uint32_t size, uint32_t tbl8)
 {
-	struct rte_fib *standby = create(size, tbl8);
+	struct rte_fib *standby = fib.no_memory ? NULL : create(size, tbl8);
 	struct rte_fib *grown = standby ? create(size, tbl8) : NULL;
 
 	if (!grown || copy_all(fib.standby, standby)) {
 		rte_fib_free(standby);
 		rte_fib_free(grown);
+		fib.no_memory = true;
 		fib.full = "no memory for more routes";
 		return -ENOSPC;
 	}
@@ -348,6 +350,7 @@ void fib_published(void)
 	struct rte_fib *left = fib.active;
 	int rc;
 
+	fib.no_memory = false;
 	if (!fib.staged)
 		return;
 	fib.active = fib.standby;

@@ -36,6 +36,8 @@
 
 /* ---- what lies below, in place of the real thing --------------------------------------------- */
 
+static unsigned fake_workers = 1;
+static uint16_t fake_txqs = 64;	/* as many as a port may have */
 static uint16_t fake_next_port;
 static unsigned fake_locals;	/* addresses that ports know */
 
@@ -50,7 +52,7 @@ int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_worke
 	memcpy(out->mac, (const uint8_t[]){ 2, 0, 0, 0, 0, (uint8_t)(out->port_id + 1) }, 6);
 	out->mtu = mtu ? mtu : 1500;
 	out->rxqs = rxqs;
-	out->txqs = n_workers;
+	out->txqs = RTE_MIN(n_workers, (unsigned)fake_txqs);
 	out->arp_fd = -1;
 	return 0;
 }
@@ -174,7 +176,7 @@ static inline void control_up(uint32_t max_routes, uint32_t max_neighbours)
 	struct fwd_params params = { .max_routes = max_routes, .max_neighbours = max_neighbours };
 	struct fwd_err err = { "" };
 
-	dp = (struct fwd_dp){ .n_workers = 1, .params = params };
+	dp = (struct fwd_dp){ .n_workers = fake_workers, .params = params };
 	dp.nexthops =
 		rte_zmalloc("nexthops", FWD_MAX_NH * sizeof(*dp.nexthops), RTE_CACHE_LINE_SIZE);
 	dp.qsbr =
@@ -188,7 +190,7 @@ static inline void control_up(uint32_t max_routes, uint32_t max_neighbours)
 	dp.punt = rte_ring_create("punt", FWD_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	dp.inject[0] = rte_ring_create("inject0", FWD_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	dp.punt_event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i <= fake_workers; i++) {
 		dp.counters[i] =
 			rte_zmalloc("counters", sizeof(*dp.counters[i]), RTE_CACHE_LINE_SIZE);
 		assert_non_null(dp.counters[i]);
@@ -220,8 +222,8 @@ static inline void control_down(void)
 	rte_ring_free(dp.punt);
 	rte_ring_free(dp.inject[0]);
 	close(dp.punt_event_fd);
-	rte_free(dp.counters[0]);
-	rte_free(dp.counters[1]);
+	for (unsigned i = 0; i <= fake_workers; i++)
+		rte_free(dp.counters[i]);
 	rte_free(dp.qsbr);
 	rte_free(dp.nexthops);
 	rte_mempool_free(dp.pool);
@@ -305,12 +307,12 @@ static inline struct rte_mbuf *sent(void)
 
 static inline uint64_t event_count(enum fwd_event e)
 {
-	return dp.counters[1]->events[e];
+	return dp.counters[dp.n_workers]->events[e];
 }
 
 static inline uint64_t drop_count(uint16_t iface, enum fwd_drop d)
 {
-	return dp.counters[1]->iface[iface].drops[d];
+	return dp.counters[dp.n_workers]->iface[iface].drops[d];
 }
 
 #endif /* TEST_CONTROL_FIXTURE_H */

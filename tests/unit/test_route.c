@@ -190,7 +190,7 @@ static void test_table_is_what_a_plain_list_says(void **state)
 	(void)state;
 	n_plain = 0;
 	in_use = nexthop_in_use();
-	for (unsigned round = 0; round < 1500; round++) {
+	for (unsigned round = 0; round < 1000; round++) {
 		struct order o = { .n = 0 };
 
 		for (unsigned i = rnd() % 20; i; i--)
@@ -317,7 +317,7 @@ static void test_reader_never_sees_another_prefixes_group(void **state)
 		assert_int_equal(fwd_commit(NULL), 0);
 		commits++;
 		clock_gettime(CLOCK_MONOTONIC, &t);
-	} while (t.tv_sec < t0.tv_sec + 3 && !reader_bad_ip);
+	} while (t.tv_sec < t0.tv_sec + 2 && !reader_bad_ip);
 	atomic_store(&stop_reader, true);
 	pthread_join(thread, NULL);
 	if (reader_bad_ip)
@@ -405,17 +405,17 @@ static void test_too_many_long_prefixes_are_refused(void **state)
 static void test_table_grows(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 150000; i++) {
+	for (unsigned i = 0; i < 80000; i++) {
 		/* spread, so that the tree needs nodes between them */
 		uint32_t ip = 0x40000000u + (i * 2654435761u & 0x1fffffu) * 0x100;
 
 		if (add_route(rte_cpu_to_be_32(ip), 24, IP(10, 0, 0, 2 + i % 7)))
 			assert_int_equal(the_err.msg[0],
 					 't'); /* "the route ... is there already" */
-		if (i % 50000 == 7)
+		if (i % 25000 == 7)
 			commit();
 	}
-	assert_true(fwd_route_count() > 130000);
+	assert_true(fwd_route_count() > 70000);
 	commit();
 	assert_int_equal(del_route(IP(64, 0, 0, 0), 24), 0);
 	commit();
@@ -671,6 +671,107 @@ static void test_interface_that_does_not_open_leaves_nothing(void **state)
 	assert_int_equal(fwd_iface_add(&conf, &the_err), 0);
 }
 
+static int up_two_workers(void **state)
+{
+	(void)state;
+	fake_workers = 2;
+	fake_txqs = 1;
+	up_with(10000);
+	return 0;
+}
+
+static int down_two_workers(void **state)
+{
+	control_flush(dp.inject[1]);
+	rte_ring_free(dp.inject[1]);
+	fake_workers = 1;
+	fake_txqs = 64;
+	return down(state);
+}
+
+static void test_queues_go_round_the_workers(void **state)
+{
+	struct fwd_iface_conf conf = { .name = "x", .devargs = "fake", .rxqs = 3 };
+	const struct dp_worker_conf *w;
+
+	(void)state;
+	dp.inject[1] = rte_ring_create("inject1", 64, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	fake_txqs = 64;
+	assert_int_equal(fwd_iface_add(&conf, &the_err), 0);
+	commit();
+	w = dp.snapshot->workers;
+	assert_int_equal(dp.snapshot->n_workers, 2);
+	/* lan 0, wan 0, x 0, 1, 2 */
+	assert_int_equal(w[0].n_rxq, 3);
+	assert_int_equal(w[1].n_rxq, 2);
+	assert_int_equal(w[0].rxq[1].port, 2);
+	assert_int_equal(w[0].rxq[1].queue, 0);
+	assert_int_equal(w[1].rxq[1].port, 2);
+	assert_int_equal(w[1].rxq[1].queue, 1);
+	assert_int_equal(w[0].rxq[2].queue, 2);
+	/* lan and wan have one transmit queue, x has two */
+	assert_int_equal(w[0].txq[0], 0);
+	assert_int_equal(w[1].txq[0], UINT16_MAX);
+	assert_int_equal(w[0].txq[2], 0);
+	assert_int_equal(w[1].txq[2], 1);
+	assert_int_equal(w[0].txq[3], UINT16_MAX);
+	assert_int_equal(dp.snapshot->txq_owner[0], 0);
+	conf = (struct fwd_iface_conf){ .devargs = "fake", .rxqs = FWD_MAX_QUEUES };
+	for (unsigned i = 0; i < 7; i++) {
+		snprintf(conf.name, sizeof(conf.name), "p%u", i);
+		assert_int_equal(fwd_iface_add(&conf, &the_err), 0);
+	}
+	strcpy(conf.name, "q");
+	assert_int_equal(fwd_iface_add(&conf, &the_err), -ENOSPC);
+	conf.rxqs = 11;	/* the last that two workers can poll */
+	assert_int_equal(fwd_iface_add(&conf, &the_err), 0);
+	commit();
+	w = dp.snapshot->workers;
+	assert_int_equal(w[0].n_rxq, FWD_WORKER_RXQ);
+	assert_int_equal(w[1].n_rxq, FWD_WORKER_RXQ);
+	assert_int_equal(fwd_iface_del("x", &the_err), 0);
+}
+
+static int up_huge(void **state)
+{
+	(void)state;
+	up_with(1000000);
+	return 0;
+}
+
+static void test_no_memory_for_more_routes(void **state)
+{
+	void *hog[64];
+	unsigned n = 0, n_hogs = 0;
+	int rc;
+
+	(void)state;
+	while (n_hogs < RTE_DIM(hog) && (hog[n_hogs] = rte_malloc("hog", 32 << 20, 0)))
+		n_hogs++;
+	do
+		rc = add_route(rte_cpu_to_be_32(0x40000000u + (n++ << 9)), 24, IP(10, 0, 0, 2));
+	while (rc == 0);
+	assert_int_equal(rc, -ENOSPC);
+	assert_non_null(strstr(the_err.msg, "memory"));
+	assert_in_range(n, 10000, 100000);
+	assert_int_equal(fwd_route_count(), n - 1);
+	commit();
+	assert_int_equal(add_route(IP(63, 0, 0, 0), 24, IP(10, 0, 0, 2)), -ENOSPC);
+	assert_int_equal(del_route(IP(64, 0, 2, 0), 24), 0);
+	assert_int_equal(add_route(IP(64, 0, 2, 0), 25, IP(10, 0, 0, 2)), 0);
+	commit();
+	assert_int_equal(worker_lookup(IP(64, 0, 2, 1))->addr_be, IP(10, 0, 0, 2));
+	assert_int_equal(worker_lookup(IP(64, 0, 2, 129))->type, NH_NONE);
+	assert_int_equal(worker_lookup(IP(63, 0, 0, 1))->type, NH_NONE);
+	/* with memory it goes on */
+	while (n_hogs)
+		rte_free(hog[--n_hogs]);
+	assert_int_equal(add_route(IP(63, 0, 0, 0), 24, IP(10, 0, 0, 2)), 0);
+	commit();
+	assert_int_equal(worker_lookup(IP(63, 0, 0, 1))->addr_be, IP(10, 0, 0, 2));
+	assert_int_equal(worker_lookup(IP(64, 0, 4, 1))->addr_be, IP(10, 0, 0, 2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -690,6 +791,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_too_many_long_prefixes_are_refused, up_large,
 						down),
 		cmocka_unit_test_setup_teardown(test_table_grows, up_large, down),
+		cmocka_unit_test_setup_teardown(test_no_memory_for_more_routes, up_huge, down),
+		cmocka_unit_test_setup_teardown(test_queues_go_round_the_workers, up_two_workers,
+						down_two_workers),
 	};
 
 	control_eal("1024");
