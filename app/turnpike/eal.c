@@ -92,12 +92,24 @@ static void choose_lcores(struct buf *b)
 		buf_printf(b, ",1@%d", main_cpu);
 }
 
-static void choose_memory(char **argv, int *argc, const struct eal_needs *needs, char mib[16])
+/* DPDK's files without huge pages: by the socket, which one daemon at a time holds, so that daemons do not meet and the
+ * next one takes over what a dead one left. */
+static void choose_prefix(char out[32], const char *socket)
+{
+	uint32_t h = 2166136261u;	/* FNV-1a */
+
+	for (; *socket != '\0'; socket++)
+		h = (h ^ (unsigned char)*socket) * 16777619u;
+	snprintf(out, 32, "turnpike-%08x", h);
+}
+
+static void choose_memory(char **argv, int *argc, const struct eal_needs *needs, char mib[16], char prefix[32])
 {
 	unsigned need = need_mib(needs), have = free_huge_mib();
 	unsigned reserved = (unsigned)read_number(HUGE_2M "nr_hugepages");
 
 	if (have >= need) {
+		/* no files on hugetlbfs to be left behind, and any number of daemons */
 		argv[(*argc)++] = (char *)"--in-memory";
 		return;
 	}
@@ -106,13 +118,16 @@ static void choose_memory(char **argv, int *argc, const struct eal_needs *needs,
 	snprintf(mib, 16, "%u", need + need / 2);
 	argv[(*argc)++] = (char *)"--no-huge";
 	argv[(*argc)++] = (char *)"--no-shconf";	/* --in-memory does not go with --no-huge */
+	choose_prefix(prefix, needs->socket);
+	argv[(*argc)++] = (char *)"--file-prefix";
+	argv[(*argc)++] = prefix;
 	argv[(*argc)++] = (char *)"-m";
 	argv[(*argc)++] = mib;
 }
 
 int eal_start(const char *program, int argc, char **argv, const struct eal_needs *needs, struct fwd_err *err)
 {
-	char *args[MAX_ARGS + 1], mib[16];
+	char *args[MAX_ARGS + 1], mib[16], prefix[32];
 	struct buf lcores = { 0 };
 	int n = 0, ret;
 
@@ -128,7 +143,7 @@ int eal_start(const char *program, int argc, char **argv, const struct eal_needs
 		choose_lcores(&lcores);
 		args[n++] = (char *)"--lcores";
 		args[n++] = lcores.s;
-		choose_memory(args, &n, needs, mib);
+		choose_memory(args, &n, needs, mib, prefix);
 		if (!needs->pci) {
 			args[n++] = (char *)"--no-pci";
 			args[n++] = (char *)"--iova-mode=va";	/* half the memory for packet buffers */

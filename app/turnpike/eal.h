@@ -11,6 +11,7 @@
 struct eal_needs {
 	uint32_t max_sessions, max_routes, packet_buffers;
 	bool pci;	/* an interface is a PCI device */
+	const char *socket;	/* tells this daemon from others */
 };
 
 /* argv[0..argc): what the user gave after "--", taken as it is when there is any. 0, or -1 with err. */

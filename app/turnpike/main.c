@@ -286,6 +286,7 @@ static int run(const struct options *o, struct load *l)
 	int signal_fd, ret;
 
 	find_needs(l, &needs);
+	needs.socket = o->socket;
 	signal_fd = block_signals();
 	if (signal_fd < 0) {
 		log_error("signalfd: %s", strerror(errno));
