@@ -56,6 +56,38 @@ TINLINE struct acc4 add_4(struct acc4 s, const unsigned char *p, unsigned char *
 	return s;
 }
 
+/* The last len bytes (at most VEC) in front of end, zeros before them. */
+TINLINE vec load_last(const unsigned char *end, size_t len)
+{
+	return both(load(end - VEC), load(&window[len]));
+}
+
+/* VEC < len <= 8 * VEC: no loop, so no registers to save. */
+TINLINE uint32_t sum_few(const unsigned char *p, size_t len)
+{
+	size_t even = len & ~(size_t)1;
+	size_t n = (even - 1) / VEC; /* vectors before the last one, which may overlap: 1 to 7 */
+	uint32_t last = p[len - 1] & -(uint32_t)(len & 1);
+	uint32_t bias = (uint32_t)(n + 1) * (VEC / 2 * 0x8000u);
+	vec a = add_words(zero(), biased(load_last(p + even, even - n * VEC))), b = zero();
+
+	if (n & 4) {
+		b = add_vec(b, p, NULL, false);
+		a = add_vec(a, p + VEC, NULL, false);
+		b = add_vec(b, p + 2 * VEC, NULL, false);
+		a = add_vec(a, p + 3 * VEC, NULL, false);
+		p += 4 * VEC;
+	}
+	if (n & 2) {
+		b = add_vec(b, p, NULL, false);
+		a = add_vec(a, p + VEC, NULL, false);
+		p += 2 * VEC;
+	}
+	if (n & 1)
+		b = add_vec(b, p, NULL, false);
+	return lanes_sum(add_lanes(a, b)) + bias + last;
+}
+
 /* VEC < len <= CSUM_CHUNK. The sum is below 2^32, so 0 only for zeros. */
 TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d, bool copy,
 			   unsigned ahead)
@@ -124,13 +156,21 @@ TINLINE uint64_t sum_long(const unsigned char *p, size_t len, unsigned char *d, 
 	return acc + sum_chunk(p, len, d, copy, ahead);
 }
 
+static __attribute__((noinline)) TARGET csum_sum_t sum_rest(const unsigned char *p, size_t len,
+							    csum_sum_t sum)
+{
+	return csum_fold64(sum_long(p, len, NULL, false) + sum);
+}
+
 static TARGET csum_sum_t impl_partial(const void *buf, size_t len, csum_sum_t sum)
 {
 	const unsigned char *p = buf;
 
 	if (len <= SHORT_MAX)
 		return csum_fold64(csum_add64(csum_short(p, len), sum));
-	return csum_fold64(sum_long(p, len, NULL, false) + sum);
+	if (len <= 8 * VEC)
+		return csum_add(sum, sum_few(p, len));
+	return sum_rest(p, len, sum);
 }
 
 static TARGET csum_sum_t impl_partial_copy(void *restrict dst, const void *restrict src, size_t len,
