@@ -62,7 +62,7 @@ static void collect(void *ctx, const char *word, const char *help, const struct 
 	}
 	/* Protocols are many, but known. */
 	if (value->type == CLI_L4PROTO || value->type == CLI_PROTO) {
-		static const char *const names[] = { "tcp", "udp", "icmp", "gre", "esp" };
+		static const char *const names[] = {"tcp", "udp", "icmp", "gre", "esp"};
 
 		for (unsigned i = 0; i < (value->type == CLI_PROTO ? 5u : 2u); i++)
 			cli_complete_add(c->out, names[i], help);
@@ -75,7 +75,7 @@ void cli_complete(const char *line, bool for_help, struct cli_completion *out)
 	struct cli_cmd cmd;
 	struct cli_walk w;
 	struct cli_error e;
-	struct collect ctx = { out, for_help };
+	struct collect ctx = {out, for_help};
 	char *copy = strdup(line);
 	unsigned full;
 

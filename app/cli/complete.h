@@ -11,8 +11,8 @@
 #define CLI_MAX_CANDIDATES 1024
 
 struct cli_candidate {
-	char *word;	/* NULL: a value that only the user knows */
-	char *what;	/* the word, or the value's placeholder and shape */
+	char *word; /* NULL: a value that only the user knows */
+	char *what; /* the word, or the value's placeholder and shape */
 	char *help;
 };
 
@@ -20,7 +20,7 @@ struct cli_completion {
 	unsigned n;
 	struct cli_candidate c[CLI_MAX_CANDIDATES];
 	size_t start;		/* offset in the line of the word that is completed */
-	enum cli_source source;	/* where more words come from; CLI_NO_SOURCE: nowhere */
+	enum cli_source source; /* where more words come from; CLI_NO_SOURCE: nowhere */
 	bool complete;		/* the line without its last word is a whole command */
 	bool failed;		/* what stands before is not understood */
 	char word[256];		/* as typed so far */

@@ -40,8 +40,8 @@ static bool needs_key(const struct cli_arg *arg, const char *key)
 static bool belongs(const struct cli_command *c, const struct cli_arg *arg)
 {
 	for (unsigned i = 0; is_arg(&c->args[i]); i++) {
-		if (c->args[i].grouped && c->args[i].key != NULL && arg->key != NULL && !arg->grouped &&
-		    needs_key(&c->args[i], arg->key))
+		if (c->args[i].grouped && c->args[i].key != NULL && arg->key != NULL &&
+		    !arg->grouped && needs_key(&c->args[i], arg->key))
 			return true;
 	}
 	return false;
@@ -91,7 +91,8 @@ void cli_help_usage(struct buf *b, const struct cli_command *c)
 	bool group_done = false;
 
 	for (unsigned d = 0; c->words[d] != NULL; d++) {
-		bool optional = d > 0 && c->words[d + 1] == NULL && strcmp(c->words[d], "show") == 0;
+		bool optional =
+			d > 0 && c->words[d + 1] == NULL && strcmp(c->words[d], "show") == 0;
 
 		buf_printf(b, "%s%s%s%s", d > 0 ? " " : "", optional ? "[" : "", c->words[d],
 			   optional ? "]" : "");
@@ -121,8 +122,8 @@ static bool matches(const struct cli_command *c, const char *const *words, unsig
 
 		if (i >= CLI_MAX_DEPTH || c->words[i] == NULL || *word == '\0')
 			return false;
-		if (exactly ? strcmp(c->words[i], word) != 0 :
-			      strncmp(c->words[i], word, strlen(word)) != 0)
+		if (exactly ? strcmp(c->words[i], word) != 0
+			    : strncmp(c->words[i], word, strlen(word)) != 0)
 			return false;
 	}
 	return true;
@@ -173,7 +174,8 @@ bool cli_help(struct buf *b, const char *const *words, unsigned n, struct cli_er
 					near = cli_commands[i].words[d];
 			}
 		}
-		cli_error_set(e, 2, 0, "no command begins with %s", text_quote(quoted, words[n - 1]));
+		cli_error_set(e, 2, 0, "no command begins with %s",
+			      text_quote(quoted, words[n - 1]));
 		cli_error_hint(e, near != NULL ? "did you mean '%s'?" : "%s",
 			       near != NULL ? near : "'help' lists all commands");
 		return false;
@@ -210,7 +212,7 @@ static void put_escaped(struct buf *b, const char *text)
 
 void cli_help_manual(struct buf *b)
 {
-	struct buf usage = { 0 };
+	struct buf usage = {0};
 	char shape[240];
 
 	for (unsigned i = 0; i < cli_n_commands; i++) {

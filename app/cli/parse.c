@@ -167,7 +167,8 @@ static void next_words(const struct cli_walk *w, cli_next_fn *fn, void *ctx)
 		if (!begins(c, w) || word == NULL)
 			continue;
 		for (unsigned k = 0; k < i && !seen; k++) {
-			seen = begins(&cli_commands[k], w) && cli_commands[k].words[w->depth] != NULL &&
+			seen = begins(&cli_commands[k], w) &&
+			       cli_commands[k].words[w->depth] != NULL &&
 			       strcmp(cli_commands[k].words[w->depth], word) == 0;
 		}
 		if (seen)
@@ -177,7 +178,8 @@ static void next_words(const struct cli_walk *w, cli_next_fn *fn, void *ctx)
 			const struct cli_command *s = &cli_commands[k];
 
 			if (begins(s, w) && s->words[w->depth] != NULL &&
-			    strcmp(s->words[w->depth], word) == 0 && s->words[w->depth + 1] != NULL &&
+			    strcmp(s->words[w->depth], word) == 0 &&
+			    s->words[w->depth + 1] != NULL &&
 			    strcmp(s->words[w->depth + 1], "show") == 0)
 				text = s;
 		}
@@ -194,7 +196,7 @@ void cli_walk_next(const struct cli_walk *w, cli_next_fn *fn, void *arg)
 		next_words(w, fn, arg);
 		show = implied_show(w);
 		if (show != NULL) {
-			struct cli_cmd cmd = { .def = show };
+			struct cli_cmd cmd = {.def = show};
 
 			next_args(&cmd, fn, arg);
 		}
@@ -234,7 +236,7 @@ static void accept(void *ctx, const char *word, const char *help, const struct c
 static bool not_understood(const struct cli_walk *w, const char *word, unsigned column,
 			   struct cli_error *e)
 {
-	struct accepted a = { .typed = word, .best = TEXT_FAR };
+	struct accepted a = {.typed = word, .best = TEXT_FAR};
 	char quoted[TEXT_QUOTE_LEN];
 
 	cli_walk_next(w, accept, &a);
@@ -269,7 +271,8 @@ static bool take_place(struct cli_walk *w, unsigned place, const char *word, uns
 		       struct cli_error *e)
 {
 	return cli_value_parse(&w->cmd->def->args[place], word, column,
-			       (w->flags & CLI_ABBREVIATE) != 0, &w->cmd->v[place], &w->cmd->list, e);
+			       (w->flags & CLI_ABBREVIATE) != 0, &w->cmd->v[place], &w->cmd->list,
+			       e);
 }
 
 /* The key that a word names: its index, CLI_MAX_ARGS: none, CLI_MAX_ARGS + 1: several. */
@@ -302,7 +305,8 @@ static bool walk_arg(struct cli_walk *w, const char *word, unsigned column, stru
 	key = match_key(w, word);
 	if (key > CLI_MAX_ARGS) {
 		not_understood(w, word, column, e);
-		snprintf(e->message, sizeof(e->message), "%s is ambiguous", text_quote(quoted, word));
+		snprintf(e->message, sizeof(e->message), "%s is ambiguous",
+			 text_quote(quoted, word));
 		return false;
 	}
 	if (key == CLI_MAX_ARGS)
@@ -333,7 +337,8 @@ static bool walk_implied(struct cli_walk *w, const struct cli_command *show, con
 	w->cmd->implied = true;
 	w->phase = CLI_IN_ARGS;
 	key = match_key(w, word);
-	if ((next_place(w->cmd) < CLI_MAX_ARGS || key < CLI_MAX_ARGS) && walk_arg(w, word, column, e))
+	if ((next_place(w->cmd) < CLI_MAX_ARGS || key < CLI_MAX_ARGS) &&
+	    walk_arg(w, word, column, e))
 		return true;
 	*w = before;
 	w->cmd->def = NULL;
@@ -374,7 +379,8 @@ static bool walk_name(struct cli_walk *w, const char *word, unsigned column, str
 		char quoted[TEXT_QUOTE_LEN];
 
 		not_understood(w, word, column, e);
-		snprintf(e->message, sizeof(e->message), "%s is ambiguous", text_quote(quoted, word));
+		snprintf(e->message, sizeof(e->message), "%s is ambiguous",
+			 text_quote(quoted, word));
 		return false;
 	}
 	if (exact == NULL) {
@@ -457,7 +463,8 @@ static bool end_args(const struct cli_cmd *cmd, unsigned column, struct cli_erro
 		const char *missing;
 
 		if (arg->required && !cmd->v[i].given) {
-			cli_error_set(e, 2, column, "%s is missing", arg->key != NULL ? arg->key : arg->what);
+			cli_error_set(e, 2, column, "%s is missing",
+				      arg->key != NULL ? arg->key : arg->what);
 			cli_error_hint(e, "wants %s%s%s: %s", arg->key != NULL ? arg->key : "",
 				       arg->key != NULL ? " " : "", arg->what,
 				       cli_value_shape(arg, shape, sizeof(shape)));
@@ -468,8 +475,8 @@ static bool end_args(const struct cli_cmd *cmd, unsigned column, struct cli_erro
 		if (!needs_met(cmd, arg, &missing)) {
 			int n = (int)strcspn(missing, ",");
 
-			cli_error_set(e, 2, cmd->v[i].key_column, "'%s' goes only with '%.*s'", arg->key, n,
-				      missing);
+			cli_error_set(e, 2, cmd->v[i].key_column, "'%s' goes only with '%.*s'",
+				      arg->key, n, missing);
 			cli_error_hint(e, "give %.*s too", n, missing);
 			return false;
 		}
@@ -492,7 +499,7 @@ bool cli_walk_end(struct cli_walk *w, unsigned column, struct cli_error *e)
 		w->cmd->def = implied_show(w);
 		w->cmd->implied = true;
 		if (w->cmd->def == NULL) {
-			struct accepted a = { 0 };
+			struct accepted a = {0};
 
 			cli_walk_next(w, accept, &a);
 			cli_error_set(e, 2, column, "the command is not complete");
@@ -533,7 +540,8 @@ int cli_parse(struct cli_words *words, char *line, size_t len, unsigned flags, s
 		}
 		if (cli_walk_word(&w, words->word[i], words->column[i], e))
 			continue;
-		/* A noun's bare name was taken for a show, and more follows: then it was a verb mistyped. */
+		/* A noun's bare name was taken for a show, and more follows: then it was a verb
+		 * mistyped. */
 		if (cmd->implied && cmd->def != NULL && next_place(cmd) == CLI_MAX_ARGS && i > 0 &&
 		    n_keys(cmd) == 0) {
 			struct cli_walk again;

@@ -36,7 +36,8 @@ static void put_value(struct buf *b, const json_t *v)
 		json_t *member;
 		bool first = true;
 
-		json_object_foreach((json_t *)v, key, member) {
+		json_object_foreach((json_t *)v, key, member)
+		{
 			buf_printf(b, "%s%s ", first ? "" : " ", key);
 			put_value(b, member);
 			first = false;
@@ -108,7 +109,7 @@ void render_table_start(struct render_table *t, const struct cli_column *columns
 
 static void settle(struct render_table *t, const json_t *rows)
 {
-	struct buf cell = { 0 };
+	struct buf cell = {0};
 
 	for (unsigned c = 0; c < t->n; c++) {
 		size_t title = strlen(t->columns[c].title);
@@ -150,7 +151,7 @@ static void end_line(struct buf *b)
 
 void render_table_rows(struct render_table *t, struct buf *b, const json_t *rows)
 {
-	struct buf cell = { 0 };
+	struct buf cell = {0};
 
 	if (!t->started) {
 		bool first = true;
@@ -160,7 +161,8 @@ void render_table_rows(struct render_table *t, struct buf *b, const json_t *rows
 		for (unsigned c = 0; c < t->n; c++) {
 			if (!t->used[c])
 				continue;
-			put_aligned(t, b, c, t->columns[c].title, strlen(t->columns[c].title), first);
+			put_aligned(t, b, c, t->columns[c].title, strlen(t->columns[c].title),
+				    first);
 			first = false;
 		}
 		end_line(b);
@@ -189,11 +191,13 @@ static void put_members(struct buf *b, const json_t *object)
 	const char *key;
 	json_t *v;
 
-	json_object_foreach((json_t *)object, key, v) {
+	json_object_foreach((json_t *)object, key, v)
+	{
 		if (strcmp(key, "ok") != 0 && strlen(key) > width)
 			width = strlen(key);
 	}
-	json_object_foreach((json_t *)object, key, v) {
+	json_object_foreach((json_t *)object, key, v)
+	{
 		if (strcmp(key, "ok") == 0)
 			continue;
 		buf_puts(b, key);

@@ -15,7 +15,7 @@ struct render_table {
 	const struct cli_column *columns;
 	unsigned n;
 	unsigned width[RENDER_MAX_COLUMNS];
-	bool used[RENDER_MAX_COLUMNS];	/* has any value in the first slice, or a width of its own */
+	bool used[RENDER_MAX_COLUMNS]; /* has any value in the first slice, or a width of its own */
 	bool started;
 };
 

@@ -218,8 +218,8 @@ static const struct cli_column worker_columns[] = {
 const struct cli_command cli_commands[] = {
 	{ CLI_INTERFACE_ADD, 0, CLI_CONFIG, { "interface", "add" },
 	  "opens a device, or a VLAN on an interface",
-	  "DEVARGS names any DPDK device: net_af_xdp0,iface=eth1 or net_af_packet0,iface=eth1 for a kernel "
-	  "interface, net_tap0, net_memif0, a PCI address like 0000:03:00.0, and so on.",
+	  "DEVARGS names any DPDK device: net_af_xdp0,iface=eth1 or net_af_packet0,iface=eth1 for a "
+	  "kernel interface, net_tap0, net_memif0, a PCI address like 0000:03:00.0, and so on.",
 	  "interface add lan devargs net_af_xdp0,iface=eth1", 1, 1,
 	  { NEW_IFACE,
 	    { .key = "devargs", .what = "DEVARGS", .help = "DPDK device and its arguments",
@@ -235,8 +235,8 @@ const struct cli_command cli_commands[] = {
 	  CLI_VIEW_NONE, NULL },
 	{ CLI_INTERFACE_SET, 0, CLI_CONFIG, { "interface", "set" },
 	  "changes an interface",
-	  "pass leaves a TCP or UDP port to the host's kernel, so that for example ssh to the host goes on working "
-	  "on an interface that the router has taken; no-pass takes it back.",
+	  "pass leaves a TCP or UDP port to the host's kernel, so that for example ssh to the host goes on "
+	  "working on an interface that the router has taken; no-pass takes it back.",
 	  "interface set lan pass protocol tcp port 22", 1, 1,
 	  { THE_IFACE,
 	    { .key = "mtu", .what = "BYTES", .help = "largest IP packet", .type = CLI_NUMBER,
@@ -403,7 +403,8 @@ const struct cli_command cli_commands[] = {
 	      .type = CLI_NAME, .max = IFACE_MAX, .source = CLI_IFACES, .grouped = true },
 	    { .key = "source", .what = "PREFIX", .help = "from these addresses",
 	      .type = CLI_PREFIX, .grouped = true },
-	    { .key = "destination", .what = "PREFIX[:PORT[-PORT]]", .help = "to these addresses, and ports",
+	    { .key = "destination", .what = "PREFIX[:PORT[-PORT]]",
+	      .help = "to these addresses, and ports",
 	      .type = CLI_MATCH, .grouped = true },
 	    { .key = "protocol", .what = "PROTOCOL", .help = "only this IP protocol",
 	      .type = CLI_PROTO, .grouped = true } },
@@ -421,7 +422,8 @@ const struct cli_command cli_commands[] = {
 
 	{ CLI_NAT_SET, 0, CLI_CONFIG, { "nat", "set" },
 	  "changes how translation behaves (RFC 4787)",
-	  "max-sessions takes effect at start: put it into the configuration file that the daemon starts with.",
+	  "max-sessions takes effect at start: put it into the configuration file that the daemon "
+	  "starts with.",
 	  "nat set filtering endpoint-independent", 1, 0,
 	  { { .key = "mapping", .what = "BEHAVIOUR", .help = "when an external port is used again",
 	      .type = CLI_WORD, .choices = behaviours, .grouped = true },
@@ -493,8 +495,8 @@ const struct cli_command cli_commands[] = {
 	  CLI_VIEW_NONE, NULL },
 	{ CLI_CONFIG_LOAD, 0, 0, { "config", "load" },
 	  "makes the running configuration that of a file",
-	  "The whole file is checked first; with an error in it nothing changes. What is the same in both carries on "
-	  "undisturbed, sessions of rules that stay included.",
+	  "The whole file is checked first; with an error in it nothing changes. What is the same in both "
+	  "carries on undisturbed, sessions of rules that stay included.",
 	  "config load home.conf", 0, 0,
 	  { { .what = "FILE", .help = "a file of commands", .type = CLI_PATH, .required = true,
 	      .source = CLI_FILES },

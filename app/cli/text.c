@@ -141,9 +141,9 @@ static const struct {
 	const char *name;
 	uint8_t proto;
 } protocols[] = {
-	{ "tcp", 6 }, { "udp", 17 }, { "icmp", 1 }, { "gre", 47 }, { "esp", 50 }, { "ah", 51 },
-	{ "sctp", 132 }, { "dccp", 33 }, { "udplite", 136 }, { "ipip", 4 }, { "ipv6", 41 },
-	{ "igmp", 2 }, { "ospf", 89 }, { "pim", 103 }, { "vrrp", 112 }, { "l2tp", 115 },
+	{"tcp", 6},    {"udp", 17},  {"icmp", 1},      {"gre", 47},   {"esp", 50},  {"ah", 51},
+	{"sctp", 132}, {"dccp", 33}, {"udplite", 136}, {"ipip", 4},   {"ipv6", 41}, {"igmp", 2},
+	{"ospf", 89},  {"pim", 103}, {"vrrp", 112},    {"l2tp", 115},
 };
 
 #define N_PROTOCOLS (sizeof(protocols) / sizeof(protocols[0]))

@@ -54,13 +54,15 @@ const char *cli_value_shape(const struct cli_arg *arg, char *out, size_t size)
 		snprintf(out, size, "prefix like 192.0.2.0/24, and ports like 192.0.2.1:80");
 		break;
 	case CLI_TARGET:
-		snprintf(out, size, "address like 192.0.2.1, or with ports like 192.0.2.1:8080-8089");
+		snprintf(out, size,
+			 "address like 192.0.2.1, or with ports like 192.0.2.1:8080-8089");
 		break;
 	case CLI_MAC:
 		snprintf(out, size, "MAC address like 02:00:00:00:00:09");
 		break;
 	case CLI_PROTO:
-		snprintf(out, size, "protocol like tcp, udp, icmp, gre, esp, or a number from 1 to 255");
+		snprintf(out, size,
+			 "protocol like tcp, udp, icmp, gre, esp, or a number from 1 to 255");
 		break;
 	case CLI_L4PROTO:
 		snprintf(out, size, "tcp or udp");
@@ -105,8 +107,8 @@ static bool wrong(const struct cli_arg *arg, const char *word, unsigned column, 
 	return false;
 }
 
-static bool parse_word(const struct cli_arg *arg, const char *word, unsigned column, bool abbreviate,
-		       struct cli_value *v, struct cli_error *e)
+static bool parse_word(const struct cli_arg *arg, const char *word, unsigned column,
+		       bool abbreviate, struct cli_value *v, struct cli_error *e)
 {
 	const struct cli_choice *found = NULL, *near = NULL;
 	unsigned n = 0, best = TEXT_FAR;
@@ -233,7 +235,8 @@ static bool parse_list(const struct cli_arg *arg, const char *word, unsigned col
 		char part[40], *dash;
 
 		if (list->n == arg->max) {
-			cli_error_set(e, 2, at, "%s: more than %u", arg_name(arg), (unsigned)arg->max);
+			cli_error_set(e, 2, at, "%s: more than %u", arg_name(arg),
+				      (unsigned)arg->max);
 			return false;
 		}
 		if (n == 0 || n >= sizeof(part))
@@ -249,7 +252,8 @@ static bool parse_list(const struct cli_arg *arg, const char *word, unsigned col
 		if (dash != NULL && !text_ip4(dash + 1, &r->last_be))
 			return wrong(arg, dash + 1, at + (unsigned)(dash + 1 - part), e);
 		if (ntohl(r->first_be) > ntohl(r->last_be)) {
-			cli_error_set(e, 2, at, "%s: %s is above %s", arg_name(arg), part, dash + 1);
+			cli_error_set(e, 2, at, "%s: %s is above %s", arg_name(arg), part,
+				      dash + 1);
 			cli_error_hint(e, "the smaller address comes first");
 			return false;
 		}

@@ -50,8 +50,8 @@ bool cli_words_split(struct cli_words *w, char *line, size_t len, bool lenient, 
 		unsigned char c = (unsigned char)line[k];
 
 		if ((c < 0x20 && c != '\t') || c == 0x7f) {
-			cli_error_set(e, 2, (unsigned)k + 1, "byte 0x%02x does not belong in a command",
-				      c);
+			cli_error_set(e, 2, (unsigned)k + 1,
+				      "byte 0x%02x does not belong in a command", c);
 			cli_error_hint(e, "a command is one line of printable text");
 			return false;
 		}
@@ -91,7 +91,7 @@ bool cli_words_split(struct cli_words *w, char *line, size_t len, bool lenient, 
 		w->gap = i < len;
 		if (i < len)
 			i++;
-		line[out] = '\0';	/* out <= i - 1, or the NUL's or newline's place at the end */
+		line[out] = '\0'; /* out <= i - 1, or the NUL's or newline's place at the end */
 	}
 	return true;
 }

@@ -12,7 +12,8 @@
 #include "candidates.h"
 
 /* A connection of its own: it is closed as soon as enough has come. */
-static void ask(const char *socket, const char *command, const char *key, struct cli_completion *out)
+static void ask(const char *socket, const char *command, const char *key,
+		struct cli_completion *out)
 {
 	struct conn c;
 	size_t len;
@@ -27,7 +28,8 @@ static void ask(const char *socket, const char *command, const char *key, struct
 			json_t *items = json_object_get(answer, "items");
 
 			for (size_t i = 0; i < json_array_size(items); i++) {
-				const char *word = json_string_value(json_object_get(json_array_get(items, i), key));
+				const char *word = json_string_value(
+					json_object_get(json_array_get(items, i), key));
 
 				if (word != NULL)
 					cli_complete_add(out, word, "");
@@ -58,7 +60,8 @@ static void files(struct cli_completion *out)
 	globfree(&g);
 }
 
-void candidates_find(const char *socket, const char *line, bool for_help, struct cli_completion *out)
+void candidates_find(const char *socket, const char *line, bool for_help,
+		     struct cli_completion *out)
 {
 	cli_complete(line, for_help, out);
 	switch (out->source) {

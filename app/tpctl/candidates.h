@@ -6,6 +6,7 @@
 #include "cli/complete.h"
 
 /* cli_complete(), and then what the daemon or the file system adds. */
-void candidates_find(const char *socket, const char *line, bool for_help, struct cli_completion *out);
+void candidates_find(const char *socket, const char *line, bool for_help,
+		     struct cli_completion *out);
 
 #endif /* TPCTL_CANDIDATES_H */

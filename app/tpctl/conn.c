@@ -13,7 +13,7 @@
 
 bool conn_open(struct conn *c, const char *path)
 {
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
 	int fd;
 
 	memset(c, 0, sizeof(*c));
@@ -83,7 +83,7 @@ static bool take_in(struct conn *c)
 /* Waits until something can be done, and does it. False: the connection is gone. */
 static bool exchange(struct conn *c)
 {
-	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
 
 	if (c->out.len > 0)
 		p.events |= POLLOUT;

@@ -11,24 +11,24 @@
 #define CONN_DEFAULT "/run/turnpike/turnpike.sock"
 
 struct conn {
-	int fd;			/* -1: not connected */
+	int fd; /* -1: not connected */
 	const char *path;
 	struct buf out, in;
-	size_t in_at;		/* start of the next line in in */
+	size_t in_at; /* start of the next line in in */
 };
 
 /* False with errno set. */
 bool conn_open(struct conn *c, const char *path);
 void conn_close(struct conn *c);
-bool conn_closed(const struct conn *c);	/* by the daemon, with nothing left to read */
+bool conn_closed(const struct conn *c); /* by the daemon, with nothing left to read */
 
 /* Queues bytes; conn_line() and conn_flush() send them. */
 void conn_put(struct conn *c, const char *bytes, size_t len);
-/* Sends what is queued while taking in what comes, until no more than most bytes are left to send. False: the
- * connection is gone. */
+/* Sends what is queued while taking in what comes, until no more than most bytes are left to send.
+ * False: the connection is gone. */
 bool conn_flush(struct conn *c, size_t most);
-/* The next line, without its newline, which stays good until the next call; NULL: none there yet (wait false), or
- * the connection is gone. */
+/* The next line, without its newline, which stays good until the next call; NULL: none there yet
+ * (wait false), or the connection is gone. */
 char *conn_line(struct conn *c, bool wait, size_t *len);
 
 #endif /* TPCTL_CONN_H */

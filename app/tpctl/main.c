@@ -30,7 +30,8 @@ static void usage(FILE *to)
 		    "  -e         stop at the first command that fails\n"
 		    "  -h, -V     this text, the version\n"
 		    "Without a command: a shell on a terminal, else commands from standard input.\n"
-		    "Exit status: 0 done, 1 refused, 2 not understood, 3 no daemon. 'tpctl help' lists the commands.\n");
+		    "Exit status: 0 done, 1 refused, 2 not understood, 3 no daemon. 'tpctl help' "
+		    "lists the commands.\n");
 }
 
 static int complete(const struct options *o, const char *line)
@@ -46,7 +47,7 @@ static int complete(const struct options *o, const char *line)
 
 static int manual(void)
 {
-	struct buf text = { 0 };
+	struct buf text = {0};
 
 	cli_help_manual(&text);
 	fwrite(text.s, 1, text.len, stdout);
@@ -62,8 +63,9 @@ struct reader {
 	bool end;
 };
 
-/* The next line, which may be cut up until the next call; NULL at the end. While it has to wait for input, answers to
- * what was sent are taken in first: whoever writes our input may be waiting for them. */
+/* The next line, which may be cut up until the next call; NULL at the end. While it has to wait for
+ * input, answers to what was sent are taken in first: whoever writes our input may be waiting for
+ * them. */
 static char *next_line(struct reader *r, struct session *s, size_t *len)
 {
 	for (;;) {
@@ -98,7 +100,7 @@ static char *next_line(struct reader *r, struct session *s, size_t *len)
 static void run_file(struct session *s, const struct options *o)
 {
 	bool from_stdin = o->file == NULL || strcmp(o->file, "-") == 0;
-	struct reader r = { .fd = from_stdin ? STDIN_FILENO : open(o->file, O_RDONLY | O_CLOEXEC) };
+	struct reader r = {.fd = from_stdin ? STDIN_FILENO : open(o->file, O_RDONLY | O_CLOEXEC)};
 	unsigned number = 0;
 	char *line;
 	size_t len;
@@ -126,7 +128,7 @@ static void run_file(struct session *s, const struct options *o)
 /* The command line's words as one line. A single argument may be a whole line already. */
 static void run_words(struct session *s, int n, char **words)
 {
-	struct buf line = { 0 };
+	struct buf line = {0};
 
 	if (n == 1)
 		buf_puts(&line, words[0]);
@@ -141,14 +143,14 @@ static void run_words(struct session *s, int n, char **words)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "man", no_argument, NULL, 'M' },
-		{ "complete", required_argument, NULL, 'C' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 },
+		{"man", no_argument, NULL, 'M'},
+		{"complete", required_argument, NULL, 'C'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0},
 	};
 	const char *env = getenv("TURNPIKE_SOCKET"), *line = NULL;
-	struct options o = { .socket = env != NULL && *env != '\0' ? env : CONN_DEFAULT };
+	struct options o = {.socket = env != NULL && *env != '\0' ? env : CONN_DEFAULT};
 	struct session s;
 	int c, status;
 

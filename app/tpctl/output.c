@@ -199,7 +199,8 @@ void output_end(struct output *o)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-static void put_error(const char *file, unsigned line, unsigned column, const char *message, const char *hint)
+static void put_error(const char *file, unsigned line, unsigned column, const char *message,
+		      const char *hint)
 {
 	fflush(stdout);
 	if (file != NULL)
@@ -229,17 +230,20 @@ static const char *text_of(const json_t *o, const char *key)
 
 int output_refusal(const struct origin *from, const json_t *answer)
 {
-	const json_t *error = json_object_get(answer, "error"), *list = json_object_get(answer, "errors");
+	const json_t *error = json_object_get(answer, "error"),
+		     *list = json_object_get(answer, "errors");
 	int status = (int)json_integer_value(json_object_get(answer, "status"));
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *one = json_array_get(list, i);
 
-		put_error(text_of(one, "file"), (unsigned)json_integer_value(json_object_get(one, "line")),
-			  (unsigned)json_integer_value(json_object_get(one, "column")), text_of(one, "message"),
-			  text_of(one, "hint"));
+		put_error(text_of(one, "file"),
+			  (unsigned)json_integer_value(json_object_get(one, "line")),
+			  (unsigned)json_integer_value(json_object_get(one, "column")),
+			  text_of(one, "message"), text_of(one, "hint"));
 	}
-	put_error(from->file, from->line, (unsigned)json_integer_value(json_object_get(error, "column")),
+	put_error(from->file, from->line,
+		  (unsigned)json_integer_value(json_object_get(error, "column")),
 		  text_of(error, "message"), text_of(error, "hint"));
 	return status == 1 || status == 2 ? status : 1;
 }

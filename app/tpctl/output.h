@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What people and programs see: tables or JSON on stdout (through a pager on a terminal), errors on stderr. */
+/* What people and programs see: tables or JSON on stdout (through a pager on a terminal), errors on
+ * stderr. */
 #ifndef TPCTL_OUTPUT_H
 #define TPCTL_OUTPUT_H
 
@@ -11,7 +12,7 @@
 
 /* Where a command came from, for messages. */
 struct origin {
-	const char *file;	/* NULL: the command line or the shell */
+	const char *file; /* NULL: the command line or the shell */
 	unsigned line;
 };
 
@@ -21,18 +22,18 @@ struct output {
 	const struct cli_command *def;
 	struct render_table table;
 	unsigned rows;
-	bool list;		/* JSON: an array has been opened */
-	struct buf text;	/* waits to be written */
-	int fd;			/* stdout, or the pager's standard input */
+	bool list;	 /* JSON: an array has been opened */
+	struct buf text; /* waits to be written */
+	int fd;		 /* stdout, or the pager's standard input */
 	int pager_pid;
-	bool broken;		/* nobody reads any more */
+	bool broken; /* nobody reads any more */
 };
 
 void output_start(struct output *o, const struct cli_command *def, bool json, bool pager);
 void output_items(struct output *o, const json_t *items);
-void output_last(struct output *o, const json_t *answer);	/* one with "ok": true */
+void output_last(struct output *o, const json_t *answer); /* one with "ok": true */
 void output_end(struct output *o);
-void output_text(struct output *o, const char *text, size_t len);	/* help and the like */
+void output_text(struct output *o, const char *text, size_t len); /* help and the like */
 
 void output_error(const struct origin *from, const struct cli_error *e);
 /* An answer with "ok": false; returns its status. */

@@ -10,8 +10,8 @@
 
 #include "session.h"
 
-#define QUEUE    8192		/* commands under way; a power of two */
-#define UNSENT   (256u << 10)	/* bytes that may wait to be sent */
+#define QUEUE	 8192	      /* commands under way; a power of two */
+#define UNSENT	 (256u << 10) /* bytes that may wait to be sent */
 #define FILE_MAX ((size_t)1 << 28)
 
 void session_init(struct session *s, const char *socket)
@@ -62,8 +62,9 @@ static bool connected(struct session *s)
 		return false;
 	if (conn_open(&s->conn, s->socket))
 		return true;
-	fprintf(stderr, "tpctl: no daemon on %s: %s; is turnpike running, and may you use its socket?\n", s->socket,
-		strerror(errno));
+	fprintf(stderr,
+		"tpctl: no daemon on %s: %s; is turnpike running, and may you use its socket?\n",
+		s->socket, strerror(errno));
 	fail(s, EXIT_NO_DAEMON);
 	s->lost = true;
 	return false;
@@ -108,7 +109,7 @@ static void open_output(struct session *s)
 static void take_json(struct session *s, const char *line, size_t len)
 {
 	const struct pending *p = &s->queue[s->head];
-	struct origin from = { s->file, p->line };
+	struct origin from = {s->file, p->line};
 	json_error_t jerr;
 	json_t *answer = json_loadb(line, len, 0, &jerr), *items;
 
@@ -123,7 +124,7 @@ static void take_json(struct session *s, const char *line, size_t len)
 	items = json_object_get(answer, "items");
 	if (items != NULL) {
 		output_items(&s->out, items);
-		if (s->out.broken) {	/* the pager has gone: nobody wants the rest */
+		if (s->out.broken) { /* the pager has gone: nobody wants the rest */
 			conn_close(&s->conn);
 			drop_queue(s);
 		}
@@ -143,8 +144,8 @@ static void take_answer(struct session *s, const char *line, size_t len)
 {
 	static const char done[] = "{\"ok\":true}";
 
-	if (s->n == 0) {	/* the daemon has something to say before it closes the connection */
-		struct origin from = { NULL, 0 };
+	if (s->n == 0) { /* the daemon has something to say before it closes the connection */
+		struct origin from = {NULL, 0};
 		json_t *answer = json_loadb(line, len, 0, NULL);
 
 		fail(s, output_refusal(&from, answer));
@@ -197,8 +198,8 @@ void session_drain(struct session *s)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void request(struct session *s, const struct cli_command *def, unsigned number, bool no_column,
-		    const char *echo)
+static void request(struct session *s, const struct cli_command *def, unsigned number,
+		    bool no_column, const char *echo)
 {
 	struct pending *p;
 
@@ -217,7 +218,8 @@ static void request(struct session *s, const struct cli_command *def, unsigned n
 }
 
 /* Standard input for "-". */
-static bool read_file(const struct session *s, const char *path, struct buf *out, struct cli_error *e)
+static bool read_file(const struct session *s, const char *path, struct buf *out,
+		      struct cli_error *e)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	FILE *f = is_stdin ? stdin : fopen(path, "re");
@@ -251,7 +253,7 @@ static bool read_file(const struct session *s, const char *path, struct buf *out
 static bool put_file(struct session *s, const struct cli_cmd *cmd, struct cli_error *e)
 {
 	const char *path = cli_get(cmd, "FILE")->text;
-	struct buf content = { 0 }, line = { 0 };
+	struct buf content = {0}, line = {0};
 	bool ok = read_file(s, path, &content, e);
 
 	if (ok) {
@@ -273,7 +275,7 @@ static bool put_save(struct session *s, const struct cli_cmd *cmd, struct cli_er
 {
 	const char *path = cli_get(cmd, "FILE")->text;
 	char cwd[4096];
-	struct buf full = { 0 }, line = { 0 };
+	struct buf full = {0}, line = {0};
 
 	if (path[0] != '/') {
 		if (getcwd(cwd, sizeof(cwd)) == NULL) {
@@ -294,7 +296,7 @@ static bool put_save(struct session *s, const struct cli_cmd *cmd, struct cli_er
 
 static bool help(struct session *s, const struct cli_cmd *cmd, struct cli_error *e)
 {
-	struct buf text = { 0 };
+	struct buf text = {0};
 	struct output o;
 	bool ok;
 
@@ -309,18 +311,19 @@ static bool help(struct session *s, const struct cli_cmd *cmd, struct cli_error 
 	return ok;
 }
 
-/* The request for a command that was understood. raw: as the user wrote it; NULL: has to be written out. */
-static bool send_command(struct session *s, const struct cli_cmd *cmd, const char *raw, size_t raw_len,
-			 unsigned number, struct cli_error *e)
+/* The request for a command that was understood. raw: as the user wrote it; NULL: has to be written
+ * out. */
+static bool send_command(struct session *s, const struct cli_cmd *cmd, const char *raw,
+			 size_t raw_len, unsigned number, struct cli_error *e)
 {
-	struct buf line = { 0 };
+	struct buf line = {0};
 	bool ok = true;
 
 	/* Room for what waits for its answer, before anything of it is sent. */
 	if (s->n == QUEUE)
 		take_answers(s, QUEUE / 2);
 	if (!connected(s))
-		return true;	/* said already */
+		return true; /* said already */
 	if (cmd->def->id == CLI_CONFIG_LOAD || cmd->def->id == CLI_CONFIG_CHECK) {
 		ok = put_file(s, cmd, e);
 	} else if (cmd->def->id == CLI_CONFIG_SAVE && cli_get(cmd, "FILE") != NULL) {
@@ -346,7 +349,7 @@ void session_run(struct session *s, char *text, size_t len, unsigned number)
 	static struct cli_words words;
 	static struct cli_cmd cmd;
 	static char raw[CLI_MAX_LINE + 1];
-	struct origin from = { s->file, number };
+	struct origin from = {s->file, number};
 	struct cli_error e;
 	bool as_is = true, ok = true;
 	int ret;

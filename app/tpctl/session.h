@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Running commands: each line is understood here first, sent, and its answer printed. Commands may be queued up, so that
- * a long file does not wait for each answer before the next command goes out.
+ * Running commands: each line is understood here first, sent, and its answer printed. Commands may
+ * be queued up, so that a long file does not wait for each answer before the next command goes out.
  */
 #ifndef TPCTL_SESSION_H
 #define TPCTL_SESSION_H
@@ -18,7 +18,7 @@ enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON = 3 };
 struct pending {
 	const struct cli_command *def;
 	unsigned line;
-	bool no_column;		/* it was sent in other words than the user's */
+	bool no_column; /* it was sent in other words than the user's */
 	char *echo;
 };
 
@@ -26,16 +26,16 @@ struct session {
 	const char *socket;
 	struct conn conn;
 	bool json, echo, pager;
-	unsigned flags;		/* CLI_ABBREVIATE */
-	const char *file;	/* that commands come from, or NULL */
-	bool stdin_taken;	/* commands come from standard input */
-	struct pending *queue;	/* a ring */
+	unsigned flags;	       /* CLI_ABBREVIATE */
+	const char *file;      /* that commands come from, or NULL */
+	bool stdin_taken;      /* commands come from standard input */
+	struct pending *queue; /* a ring */
 	unsigned head, n;
-	struct output out;	/* of the command at the head */
+	struct output out; /* of the command at the head */
 	bool out_open;
-	int status;		/* of the first command that failed */
-	bool lost;		/* the daemon is gone */
-	bool quit;		/* "exit" */
+	int status; /* of the first command that failed */
+	bool lost;  /* the daemon is gone */
+	bool quit;  /* "exit" */
 };
 
 void session_init(struct session *s, const char *socket);

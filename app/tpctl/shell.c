@@ -15,7 +15,7 @@
 
 #define HISTORY_LINES 1000
 
-static struct session *session;	/* libedit's functions have no argument for it */
+static struct session *session; /* libedit's functions have no argument for it */
 
 static const char *prompt(EditLine *el)
 {
@@ -46,7 +46,8 @@ static void list_words(const struct cli_completion *c)
 	for (unsigned i = 0, n = 0; i < c->n; i++) {
 		if (c->c[i].word == NULL)
 			continue;
-		printf("%-*s%s", (int)width, c->c[i].word, ++n % columns == 0 || i + 1 == c->n ? "\n" : "  ");
+		printf("%-*s%s", (int)width, c->c[i].word,
+		       ++n % columns == 0 || i + 1 == c->n ? "\n" : "  ");
 	}
 }
 
@@ -173,7 +174,7 @@ void shell_run(struct session *s)
 		session_run(s, line, strlen(line), 0);
 		session_drain(s);
 		free(line);
-		s->lost = false;	/* the daemon may be back for the next one */
+		s->lost = false; /* the daemon may be back for the next one */
 	}
 	if (!s->quit)
 		printf("\n");

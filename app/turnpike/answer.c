@@ -12,7 +12,7 @@ json_t *answer_text(const char *s)
 
 	if (t != NULL)
 		return t;
-	copy = strdup(s);	/* not UTF-8 */
+	copy = strdup(s); /* not UTF-8 */
 	for (char *p = copy; p != NULL && *p != '\0'; p++) {
 		if ((unsigned char)*p >= 0x80)
 			*p = '?';
@@ -47,8 +47,8 @@ void answer_items(struct buf *out, json_t *items)
 
 json_t *answer_error_object(const struct cli_error *e)
 {
-	return json_pack("{s:o, s:i, s:o}", "message", answer_text(e->message), "column", (int)e->column,
-			 "hint", answer_text(e->hint));
+	return json_pack("{s:o, s:i, s:o}", "message", answer_text(e->message), "column",
+			 (int)e->column, "hint", answer_text(e->hint));
 }
 
 void answer_error(struct buf *out, const struct cli_error *e)

@@ -14,7 +14,8 @@
 
 #define NET(r, op, ...) ((r)->net.ops->op((r)->net.ctx, __VA_ARGS__))
 
-static bool refuse(struct cli_error *e, int ret, const struct fwd_err *err, const struct cli_value *where)
+static bool refuse(struct cli_error *e, int ret, const struct fwd_err *err,
+		   const struct cli_value *where)
 {
 	cli_error_set(e, 1, where != NULL ? where->column : 0, "%s",
 		      err->msg[0] != '\0' ? err->msg : strerror(-ret));
@@ -22,7 +23,8 @@ static bool refuse(struct cli_error *e, int ret, const struct fwd_err *err, cons
 }
 
 /* Refuses because of what is there: the line that made it, without its newline. */
-static bool there_is(struct cli_error *e, const struct cli_value *where, const char *what, struct buf *line)
+static bool there_is(struct cli_error *e, const struct cli_value *where, const char *what,
+		     struct buf *line)
 {
 	if (line->len > 0 && line->s[line->len - 1] == '\n')
 		line->s[--line->len] = '\0';
@@ -43,10 +45,10 @@ static bool iface_add(struct router *r, const struct cli_cmd *cmd, struct cli_er
 {
 	const struct cli_value *name = cli_get(cmd, "NAME"), *vlan = cli_get(cmd, "vlan");
 	const struct cli_value *mtu = cli_get(cmd, "mtu"), *rxqs = cli_get(cmd, "rxqs");
-	struct fwd_iface_conf conf = { 0 };
-	struct fwd_err err = { 0 };
+	struct fwd_iface_conf conf = {0};
+	struct fwd_err err = {0};
 	struct net_iface there;
-	struct buf line = { 0 };
+	struct buf line = {0};
 	uint16_t parent;
 	int id, ret;
 
@@ -76,7 +78,7 @@ static bool iface_set(struct router *r, const struct cli_cmd *cmd, struct cli_er
 	const struct cli_value *name = cli_get(cmd, "NAME"), *mtu = cli_get(cmd, "mtu");
 	const struct cli_value *port = cli_get(cmd, "port");
 	bool add = cli_get(cmd, "pass") != NULL;
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct net_iface iface;
 	struct fwd_pass pass;
 	unsigned at = 0;
@@ -92,7 +94,8 @@ static bool iface_set(struct router *r, const struct cli_cmd *cmd, struct cli_er
 	pass.protocol = (uint8_t)cli_get(cmd, "protocol")->number;
 	pass.port = (uint16_t)port->number;
 	NET(r, iface_get, id, &iface);
-	while (at < iface.n_pass && (iface.pass[at].protocol != pass.protocol || iface.pass[at].port != pass.port))
+	while (at < iface.n_pass &&
+	       (iface.pass[at].protocol != pass.protocol || iface.pass[at].port != pass.port))
 		at++;
 	if (add && at < iface.n_pass)
 		return true;
@@ -108,7 +111,7 @@ static bool iface_set(struct router *r, const struct cli_cmd *cmd, struct cli_er
 static bool iface_del(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)
 {
 	const struct cli_value *name = cli_get(cmd, "NAME");
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct net_iface other;
 	uint16_t id;
 	int ret;
@@ -127,8 +130,8 @@ static bool iface_del(struct router *r, const struct cli_cmd *cmd, struct cli_er
 		if (NET(r, iface_get, (uint16_t)i, &other) != 0 || other.conf.vlan == 0 ||
 		    strcmp(other.conf.parent, name->text) != 0)
 			continue;
-		cli_error_set(e, 1, name->column, "VLAN interface '%s' lies on '%s'", other.conf.name,
-			      name->text);
+		cli_error_set(e, 1, name->column, "VLAN interface '%s' lies on '%s'",
+			      other.conf.name, name->text);
 		cli_error_hint(e, "first: interface del %s", other.conf.name);
 		return false;
 	}
@@ -141,9 +144,9 @@ static bool iface_del(struct router *r, const struct cli_cmd *cmd, struct cli_er
 static bool address(struct router *r, const struct cli_cmd *cmd, bool add, struct cli_error *e)
 {
 	const struct cli_value *v = cli_get(cmd, "ADDRESS/LENGTH");
-	struct fwd_address a = { .addr_be = v->addr_be, .len = v->len };
+	struct fwd_address a = {.addr_be = v->addr_be, .len = v->len};
 	uint32_t host = ntohl(v->addr_be), bits = ~ntohl(text_mask_be(v->len));
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	int ret;
 
 	if (!names_iface(r, cmd, "interface", &a.iface, e))
@@ -172,8 +175,8 @@ static bool address(struct router *r, const struct cli_cmd *cmd, bool add, struc
 static bool neigh_add(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)
 {
 	const struct cli_value *v = cli_get(cmd, "ADDRESS");
-	struct net_neigh n = { .addr_be = v->addr_be };
-	struct fwd_err err = { 0 };
+	struct net_neigh n = {.addr_be = v->addr_be};
+	struct fwd_err err = {0};
 	int ret;
 
 	memcpy(n.mac, cli_get(cmd, "lladdr")->mac, sizeof(n.mac));
@@ -188,7 +191,7 @@ static bool neigh_add(struct router *r, const struct cli_cmd *cmd, struct cli_er
 static bool neigh_del(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)
 {
 	const struct cli_value *v = cli_get(cmd, "ADDRESS");
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	uint16_t iface;
 	int ret;
 
@@ -203,10 +206,10 @@ static bool neigh_del(struct router *r, const struct cli_cmd *cmd, struct cli_er
 static bool route_add(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)
 {
 	const struct cli_value *prefix = cli_get(cmd, "PREFIX"), *via = cli_get(cmd, "via");
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct fwd_route route, there;
 	uint16_t iface = FWD_IFACE_NONE;
-	struct buf line = { 0 };
+	struct buf line = {0};
 	int ret;
 
 	if (!names_iface(r, cmd, "interface", &iface, e))
@@ -243,8 +246,8 @@ static bool route_add(struct router *r, const struct cli_cmd *cmd, struct cli_er
 static bool route_del(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)
 {
 	const struct cli_value *prefix = cli_get(cmd, "PREFIX");
-	struct fwd_err err = { 0 };
-	int ret = NET(r, route_del, ((struct fwd_prefix){ prefix->addr_be, prefix->len }), &err);
+	struct fwd_err err = {0};
+	int ret = NET(r, route_del, ((struct fwd_prefix){prefix->addr_be, prefix->len}), &err);
 
 	return ret == 0 || refuse(e, ret, &err, prefix);
 }
@@ -269,9 +272,9 @@ static bool start_time(struct router *r, const struct cli_value *v, const char *
 static bool pool_add(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)
 {
 	const struct cli_value *name = cli_get(cmd, "NAME"), *ports = cli_get(cmd, "ports");
-	struct natconf_pool pool = { 0 };
+	struct natconf_pool pool = {0};
 	const struct natconf_pool *there;
-	struct buf line = { 0 };
+	struct buf line = {0};
 	int ret;
 
 	copy_name(pool.name, sizeof(pool.name), name);
@@ -295,8 +298,8 @@ static bool pool_add(struct router *r, const struct cli_cmd *cmd, struct cli_err
 	ret = natconf_add_pool(&r->nat, &pool);
 	if (ret == 0)
 		return true;
-	cli_error_set(e, 1, name->column, ret == -ENOSPC ? "more than %u pools" : "out of memory (%u)",
-		      NAT_MAX_POOLS);
+	cli_error_set(e, 1, name->column,
+		      ret == -ENOSPC ? "more than %u pools" : "out of memory (%u)", NAT_MAX_POOLS);
 	return false;
 }
 
@@ -320,7 +323,7 @@ static bool pool_del(struct router *r, const struct cli_cmd *cmd, struct cli_err
 
 static struct nat_prefix prefix_of(const struct cli_value *v)
 {
-	struct nat_prefix p = { 0 };
+	struct nat_prefix p = {0};
 
 	if (v != NULL) {
 		p.addr_be = v->addr_be;
@@ -330,14 +333,16 @@ static struct nat_prefix prefix_of(const struct cli_value *v)
 }
 
 /* What one word alone can't show to be wrong. */
-static bool rule_makes_sense(const struct cli_cmd *cmd, const struct natconf_rule *rule, struct cli_error *e)
+static bool rule_makes_sense(const struct cli_cmd *cmd, const struct natconf_rule *rule,
+			     struct cli_error *e)
 {
 	const struct cli_value *dst = cli_get(cmd, "destination"), *to = cli_get(cmd, "to");
 	const struct cli_value *internal = cli_get(cmd, "internal");
 	const struct nat_rule *r = &rule->r;
 
 	if (dst != NULL && dst->port_lo > 0 && r->protocol != 6 && r->protocol != 17) {
-		cli_error_set(e, 2, dst->column, "destination: ports need a protocol that has them");
+		cli_error_set(e, 2, dst->column,
+			      "destination: ports need a protocol that has them");
 		cli_error_hint(e, "give protocol tcp or protocol udp too");
 		return false;
 	}
@@ -346,19 +351,22 @@ static bool rule_makes_sense(const struct cli_cmd *cmd, const struct natconf_rul
 		cli_error_hint(e, "wants destination ADDRESS:PORT");
 		return false;
 	}
-	if (to != NULL && to->port_hi > to->port_lo && to->port_hi - to->port_lo != dst->port_hi - dst->port_lo) {
-		cli_error_set(e, 2, to->column, "to: as many ports as in the destination are needed");
+	if (to != NULL && to->port_hi > to->port_lo &&
+	    to->port_hi - to->port_lo != dst->port_hi - dst->port_lo) {
+		cli_error_set(e, 2, to->column,
+			      "to: as many ports as in the destination are needed");
 		cli_error_hint(e, "the first port is enough: the others follow it");
 		return false;
 	}
 	if (to != NULL && to->port_lo > 0 && to->port_lo + (dst->port_hi - dst->port_lo) > 65535) {
 		cli_error_set(e, 2, to->column, "to: the ports run beyond 65535");
-		cli_error_hint(e, "the destination has %d of them", dst->port_hi - dst->port_lo + 1);
+		cli_error_hint(e, "the destination has %d of them",
+			       dst->port_hi - dst->port_lo + 1);
 		return false;
 	}
 	if (internal != NULL && r->internal.len != r->external.len) {
-		cli_error_set(e, 2, internal->column, "internal: /%u is not external's /%u", r->internal.len,
-			      r->external.len);
+		cli_error_set(e, 2, internal->column, "internal: /%u is not external's /%u",
+			      r->internal.len, r->external.len);
 		cli_error_hint(e, "both must have the same length");
 		return false;
 	}
@@ -379,7 +387,7 @@ static bool rule_add(struct router *r, const struct cli_cmd *cmd, struct cli_err
 	const struct cli_value *dst = cli_get(cmd, "destination"), *to = cli_get(cmd, "to");
 	const struct natconf_rule *there;
 	struct natconf_rule rule;
-	struct buf line = { 0 };
+	struct buf line = {0};
 	uint16_t iface;
 	int ret;
 
@@ -418,8 +426,8 @@ static bool rule_add(struct router *r, const struct cli_cmd *cmd, struct cli_err
 	ret = natconf_add_rule(&r->nat, &rule);
 	if (ret == 0)
 		return true;
-	cli_error_set(e, 1, name->column, ret == -ENOMEM ? "out of memory (%u)" : "more than %u rules",
-		      NAT_MAX_RULES);
+	cli_error_set(e, 1, name->column,
+		      ret == -ENOMEM ? "out of memory (%u)" : "more than %u rules", NAT_MAX_RULES);
 	return false;
 }
 
@@ -447,10 +455,10 @@ static bool nat_set(struct router *r, const struct cli_cmd *cmd, struct cli_erro
 		const char *key;
 		bool *value;
 	} switches[] = {
-		{ "hairpin", &r->nat.hairpin },
-		{ "inbound-refresh", &r->nat.inbound_refresh },
-		{ "tcp-loose", &r->nat.tcp_loose },
-		{ "refuse-icmp", &r->nat.refuse_icmp },
+		{"hairpin", &r->nat.hairpin},
+		{"inbound-refresh", &r->nat.inbound_refresh},
+		{"tcp-loose", &r->nat.tcp_loose},
+		{"refuse-icmp", &r->nat.refuse_icmp},
 	};
 	const struct cli_value *v = cli_get(cmd, "max-sessions");
 
@@ -485,15 +493,16 @@ static bool timeout_set(struct router *r, const struct cli_cmd *cmd)
 
 static bool is_nat(enum cli_id id)
 {
-	return id == CLI_POOL_ADD || id == CLI_POOL_DEL || id == CLI_RULE_ADD || id == CLI_RULE_DEL ||
-	       id == CLI_NAT_SET || id == CLI_TIMEOUT_SET;
+	return id == CLI_POOL_ADD || id == CLI_POOL_DEL || id == CLI_RULE_ADD ||
+	       id == CLI_RULE_DEL || id == CLI_NAT_SET || id == CLI_TIMEOUT_SET;
 }
 
 /* Does translation depend on what the command changes? */
 static bool touches_nat(const struct router *r, enum cli_id id)
 {
-	return is_nat(id) || (r->nat.n_rules > 0 && (id == CLI_ADDRESS_ADD || id == CLI_ADDRESS_DEL ||
-						     id == CLI_INTERFACE_SET || id == CLI_INTERFACE_DEL));
+	return is_nat(id) ||
+	       (r->nat.n_rules > 0 && (id == CLI_ADDRESS_ADD || id == CLI_ADDRESS_DEL ||
+				       id == CLI_INTERFACE_SET || id == CLI_INTERFACE_DEL));
 }
 
 static bool dispatch(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)
@@ -551,7 +560,7 @@ bool configure_run(struct router *r, const struct cli_cmd *cmd, struct cli_error
 	enum cli_id id = cmd->def->id;
 	unsigned mark = router_mark(r);
 	struct natconf before;
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	bool nat = r->running && is_nat(id), ok;
 	int ret;
 

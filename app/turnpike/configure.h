@@ -7,8 +7,9 @@
 
 #include "router.h"
 
-/* cmd->def->flags has CLI_CONFIG. False with e set, and nothing has changed. Running router: takes effect with
- * router_commit(). Otherwise translation is not compiled: configure_check_nat() does that at the end. */
+/* cmd->def->flags has CLI_CONFIG. False with e set, and nothing has changed. Running router: takes
+ * effect with router_commit(). Otherwise translation is not compiled: configure_check_nat() does
+ * that at the end. */
 bool configure_run(struct router *r, const struct cli_cmd *cmd, struct cli_error *e);
 
 /* A plain router: is its translation sound? *line: of the rule that is wrong, or 0. */

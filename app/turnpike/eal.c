@@ -18,7 +18,7 @@
 #include "eal.h"
 
 #define MAX_ARGS 64
-#define HUGE_2M  "/sys/kernel/mm/hugepages/hugepages-2048kB/"
+#define HUGE_2M	 "/sys/kernel/mm/hugepages/hugepages-2048kB/"
 
 bool eal_is_pci(const char *devargs)
 {
@@ -92,18 +92,19 @@ static void choose_lcores(struct buf *b)
 		buf_printf(b, ",1@%d", main_cpu);
 }
 
-/* DPDK's files without huge pages: by the socket, which one daemon at a time holds, so that daemons do not meet and the
- * next one takes over what a dead one left. */
+/* DPDK's files without huge pages: by the socket, which one daemon at a time holds, so that daemons
+ * do not meet and the next one takes over what a dead one left. */
 static void choose_prefix(char out[32], const char *socket)
 {
-	uint32_t h = 2166136261u;	/* FNV-1a */
+	uint32_t h = 2166136261u; /* FNV-1a */
 
 	for (; *socket != '\0'; socket++)
 		h = (h ^ (unsigned char)*socket) * 16777619u;
 	snprintf(out, 32, "turnpike-%08x", h);
 }
 
-static void choose_memory(char **argv, int *argc, const struct eal_needs *needs, char mib[16], char prefix[32])
+static void choose_memory(char **argv, int *argc, const struct eal_needs *needs, char mib[16],
+			  char prefix[32])
 {
 	unsigned need = need_mib(needs), have = free_huge_mib();
 	unsigned reserved = (unsigned)read_number(HUGE_2M "nr_hugepages");
@@ -113,11 +114,13 @@ static void choose_memory(char **argv, int *argc, const struct eal_needs *needs,
 		argv[(*argc)++] = (char *)"--in-memory";
 		return;
 	}
-	log_warning("%u MiB of huge pages are free, %u MiB are needed: running without them, slower. "
-		    "To reserve them: sysctl -w vm.nr_hugepages=%u", have, need, reserved + (need - have + 1) / 2);
+	log_warning(
+		"%u MiB of huge pages are free, %u MiB are needed: running without them, slower. "
+		"To reserve them: sysctl -w vm.nr_hugepages=%u",
+		have, need, reserved + (need - have + 1) / 2);
 	snprintf(mib, 16, "%u", need + need / 2);
 	argv[(*argc)++] = (char *)"--no-huge";
-	argv[(*argc)++] = (char *)"--no-shconf";	/* --in-memory does not go with --no-huge */
+	argv[(*argc)++] = (char *)"--no-shconf"; /* --in-memory does not go with --no-huge */
 	choose_prefix(prefix, needs->socket);
 	argv[(*argc)++] = (char *)"--file-prefix";
 	argv[(*argc)++] = prefix;
@@ -125,10 +128,11 @@ static void choose_memory(char **argv, int *argc, const struct eal_needs *needs,
 	argv[(*argc)++] = mib;
 }
 
-int eal_start(const char *program, int argc, char **argv, const struct eal_needs *needs, struct fwd_err *err)
+int eal_start(const char *program, int argc, char **argv, const struct eal_needs *needs,
+	      struct fwd_err *err)
 {
 	char *args[MAX_ARGS + 1], mib[16], prefix[32];
-	struct buf lcores = { 0 };
+	struct buf lcores = {0};
 	int n = 0, ret;
 
 	if (argc > MAX_ARGS - 1) {
@@ -146,7 +150,8 @@ int eal_start(const char *program, int argc, char **argv, const struct eal_needs
 		choose_memory(args, &n, needs, mib, prefix);
 		if (!needs->pci) {
 			args[n++] = (char *)"--no-pci";
-			args[n++] = (char *)"--iova-mode=va";	/* half the memory for packet buffers */
+			args[n++] =
+				(char *)"--iova-mode=va"; /* half the memory for packet buffers */
 		}
 		args[n++] = (char *)"--no-telemetry";
 		args[n++] = (char *)"--log-level=4";
@@ -157,7 +162,8 @@ int eal_start(const char *program, int argc, char **argv, const struct eal_needs
 	if (ret >= 0)
 		return 0;
 	snprintf(err->msg, sizeof(err->msg), "DPDK does not start: %s%s", strerror(rte_errno),
-		 rte_errno == ENOENT || rte_errno == EACCES || rte_errno == EPERM ?
-			 " (is this root, or a process with CAP_NET_ADMIN and huge pages?)" : "");
+		 rte_errno == ENOENT || rte_errno == EACCES || rte_errno == EPERM
+			 ? " (is this root, or a process with CAP_NET_ADMIN and huge pages?)"
+			 : "");
 	return -1;
 }

@@ -7,10 +7,22 @@
 
 #include "journal.h"
 
-enum what { IFACE_ADDED, IFACE_DELETED, MTU_SET, PASS_ADDED, PASS_DELETED, ADDRESS_ADDED, ADDRESS_DELETED,
-	    NEIGH_ADDED, NEIGH_DELETED, ROUTE_ADDED, ROUTE_DELETED };
+enum what {
+	IFACE_ADDED,
+	IFACE_DELETED,
+	MTU_SET,
+	PASS_ADDED,
+	PASS_DELETED,
+	ADDRESS_ADDED,
+	ADDRESS_DELETED,
+	NEIGH_ADDED,
+	NEIGH_DELETED,
+	ROUTE_ADDED,
+	ROUTE_DELETED
+};
 
-/* Interfaces are named, as a number does not survive that an interface is closed and opened again. */
+/* Interfaces are named, as a number does not survive that an interface is closed and opened again.
+ */
 struct journal_entry {
 	enum what what;
 	char iface[FWD_NAME_LEN];
@@ -25,7 +37,7 @@ struct journal_entry {
 		struct fwd_prefix prefix;
 		struct fwd_route *route;
 	};
-	char (*via)[FWD_NAME_LEN];	/* route deleted: names of its interfaces */
+	char (*via)[FWD_NAME_LEN]; /* route deleted: names of its interfaces */
 };
 
 static void drop(struct journal_entry *e)
@@ -109,7 +121,8 @@ static int j_iface_set_mtu(void *ctx, const char *name, uint16_t mtu, struct fwd
 	return note(j, BELOW(j, iface_set_mtu, name, mtu, err));
 }
 
-static int j_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool add, struct fwd_err *err)
+static int j_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool add,
+			struct fwd_err *err)
 {
 	struct journal *j = ctx;
 	struct journal_entry *e = prepare(j, add ? PASS_ADDED : PASS_DELETED, err);
@@ -166,11 +179,11 @@ static bool same_neigh(void *arg, const struct net_neigh *n)
 static int j_neigh_del(void *ctx, uint16_t iface, uint32_t addr_be, struct fwd_err *err)
 {
 	struct journal *j = ctx;
-	struct find_neigh f = { .iface = iface, .addr_be = addr_be };
+	struct find_neigh f = {.iface = iface, .addr_be = addr_be};
 	struct journal_entry *e;
 
 	BELOW(j, neigh_each, same_neigh, &f);
-	if (!f.any)	/* a learned one: it comes back by itself */
+	if (!f.any) /* a learned one: it comes back by itself */
 		return BELOW(j, neigh_del, iface, addr_be, err);
 	e = prepare(j, NEIGH_DELETED, err);
 	if (e == NULL)
@@ -226,7 +239,8 @@ static int j_route_del(void *ctx, struct fwd_prefix prefix, struct fwd_err *err)
 	return note(j, BELOW(j, route_del, prefix, err));
 }
 
-/* An interface takes its addresses and neighbours with it: they are taken away first, one by one. */
+/* An interface takes its addresses and neighbours with it: they are taken away first, one by one.
+ */
 static int j_iface_del(void *ctx, const char *name, struct fwd_err *err)
 {
 	struct journal *j = ctx;
@@ -239,7 +253,7 @@ static int j_iface_del(void *ctx, const char *name, struct fwd_err *err)
 	if (id < 0)
 		return BELOW(j, iface_del, name, err);
 	for (;;) {
-		struct find_neigh f = { .iface = (uint16_t)id };
+		struct find_neigh f = {.iface = (uint16_t)id};
 
 		BELOW(j, neigh_each, same_neigh, &f);
 		if (!f.any)
@@ -250,7 +264,7 @@ static int j_iface_del(void *ctx, const char *name, struct fwd_err *err)
 	}
 	while (BELOW(j, address_get, n, &a) == 0)
 		n++;
-	while (n-- > 0) {	/* backwards, so that they come back in their order */
+	while (n-- > 0) { /* backwards, so that they come back in their order */
 		if (BELOW(j, address_get, n, &a) != 0 || a.iface != id)
 			continue;
 		ret = j_address_del(j, &a, err);
@@ -366,8 +380,8 @@ static int take_back(struct journal *j, struct journal_entry *e)
 		if (id < 0)
 			return id;
 		e->address.iface = (uint16_t)id;
-		return e->what == ADDRESS_ADDED ? BELOW(j, address_del, &e->address, NULL) :
-						  BELOW(j, address_add, &e->address, NULL);
+		return e->what == ADDRESS_ADDED ? BELOW(j, address_del, &e->address, NULL)
+						: BELOW(j, address_add, &e->address, NULL);
 	case NEIGH_ADDED:
 		return id < 0 ? id : BELOW(j, neigh_del, (uint16_t)id, e->neigh.addr_be, NULL);
 	case NEIGH_DELETED:
@@ -424,5 +438,5 @@ void journal_free(struct journal *j)
 
 struct net journal_net(struct journal *j)
 {
-	return (struct net){ .ops = &journal_ops, .ctx = j };
+	return (struct net){.ops = &journal_ops, .ctx = j};
 }

@@ -30,8 +30,8 @@ static int by_port(const void *a, const void *b)
 {
 	const struct fwd_pass *x = a, *y = b;
 
-	return x->protocol != y->protocol ? (int)x->protocol - (int)y->protocol :
-					    (int)x->port - (int)y->port;
+	return x->protocol != y->protocol ? (int)x->protocol - (int)y->protocol
+					  : (int)x->port - (int)y->port;
 }
 
 void lines_pass(struct buf *b, const struct net_iface *iface)
@@ -50,7 +50,8 @@ void lines_address(struct buf *b, const struct fwd_address *a, const char *iface
 {
 	char text[20];
 
-	buf_printf(b, "address add %s interface %s\n", text_put_prefix(text, a->addr_be, a->len), iface);
+	buf_printf(b, "address add %s interface %s\n", text_put_prefix(text, a->addr_be, a->len),
+		   iface);
 }
 
 void lines_neigh(struct buf *b, const struct net_neigh *n, const char *iface)
@@ -215,6 +216,7 @@ void lines_settings(struct buf *b, const struct natconf *c)
 	put_switch(b, "refuse-icmp", c->refuse_icmp, d.refuse_icmp);
 	for (unsigned i = 0; i < NAT_TIMEOUT_COUNT; i++) {
 		if (c->timeout_s[i] != d.timeout_s[i])
-			buf_printf(b, "nat timeout set %s %u\n", nat_timeout_info[i].name, c->timeout_s[i]);
+			buf_printf(b, "nat timeout set %s %u\n", nat_timeout_info[i].name,
+				   c->timeout_s[i]);
 	}
 }

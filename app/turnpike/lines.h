@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Things that are configured, as the commands that make them. Each adds one line or more, ended by newlines. */
+/* Things that are configured, as the commands that make them. Each adds one line or more, ended by
+ * newlines. */
 #ifndef TURNPIKE_LINES_H
 #define TURNPIKE_LINES_H
 
@@ -16,7 +17,7 @@ void lines_neigh(struct buf *b, const struct net_neigh *n, const char *iface);
 void lines_route(struct buf *b, const struct fwd_route *r, const struct net *net);
 void lines_pool(struct buf *b, const struct natconf_pool *p);
 void lines_rule(struct buf *b, const struct natconf_rule *r);
-void lines_settings(struct buf *b, const struct natconf *c);	/* those that are no default */
+void lines_settings(struct buf *b, const struct natconf *c); /* those that are no default */
 
 const char *lines_behaviour(enum nat_behaviour b);
 const char *lines_rule_type(enum nat_rule_type t);

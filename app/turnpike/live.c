@@ -93,7 +93,7 @@ struct each_neigh {
 static bool permanent(void *arg, const struct fwd_neigh_info *info)
 {
 	const struct each_neigh *each = arg;
-	struct net_neigh n = { .iface = info->iface, .addr_be = info->addr_be };
+	struct net_neigh n = {.iface = info->iface, .addr_be = info->addr_be};
 
 	if (info->state != FWD_NEIGH_PERMANENT)
 		return true;
@@ -103,7 +103,7 @@ static bool permanent(void *arg, const struct fwd_neigh_info *info)
 
 static void l_neigh_each(void *ctx, bool (*fn)(void *arg, const struct net_neigh *n), void *arg)
 {
-	struct each_neigh each = { fn, arg };
+	struct each_neigh each = {fn, arg};
 
 	(void)ctx;
 	fwd_neigh_each(permanent, &each);
@@ -143,7 +143,7 @@ static bool only_static(void *arg, const struct fwd_route *r)
 
 static void l_route_each(void *ctx, bool (*fn)(void *arg, const struct fwd_route *r), void *arg)
 {
-	struct each_route each = { fn, arg };
+	struct each_route each = {fn, arg};
 
 	(void)ctx;
 	fwd_route_each(only_static, &each);
@@ -177,5 +177,5 @@ static const struct net_ops live_ops = {
 
 struct net live_net(void)
 {
-	return (struct net){ .ops = &live_ops };
+	return (struct net){.ops = &live_ops};
 }

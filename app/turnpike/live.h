@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The running router's interfaces, addresses, neighbours and routes: lib/fwd's, which alone keeps them. */
+/* The running router's interfaces, addresses, neighbours and routes: lib/fwd's, which alone keeps
+ * them. */
 #ifndef TURNPIKE_LIVE_H
 #define TURNPIKE_LIVE_H
 

@@ -74,7 +74,8 @@ static void end_line(struct load *l)
 
 	l->line++;
 	if (l->skipping || l->partial.failed) {
-		cli_error_set(&e, 2, CLI_MAX_LINE, "line is longer than %d bytes", CLI_MAX_LINE - 1);
+		cli_error_set(&e, 2, CLI_MAX_LINE, "line is longer than %d bytes",
+			      CLI_MAX_LINE - 1);
 		note(l, l->line, &e);
 	} else if (l->partial.len > 0) {
 		one_line(l, l->partial.s, l->partial.len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading a configuration file: its lines, as they come, build a router in memory; every error is noted with its
- * place. The running router has no part in it.
+ * Reading a configuration file: its lines, as they come, build a router in memory; every error is
+ * noted with its place. The running router has no part in it.
  */
 #ifndef TURNPIKE_LOAD_H
 #define TURNPIKE_LOAD_H
@@ -12,18 +12,18 @@
 #define LOAD_MAX_ERRORS 20
 
 struct load_error {
-	unsigned line;	/* 0: of the whole file */
+	unsigned line; /* 0: of the whole file */
 	struct cli_error e;
 };
 
 struct load {
-	char name[256];		/* of the file, for messages */
+	char name[256]; /* of the file, for messages */
 	struct shadow *shadow;
-	struct router router;	/* what the file describes so far */
-	struct buf partial;	/* a line whose end has not come yet */
-	bool skipping;		/* a line that is too long */
+	struct router router; /* what the file describes so far */
+	struct buf partial;   /* a line whose end has not come yet */
+	bool skipping;	      /* a line that is too long */
 	unsigned line;
-	unsigned n_errors;	/* all, noted or not */
+	unsigned n_errors; /* all, noted or not */
 	struct load_error errors[LOAD_MAX_ERRORS];
 };
 

@@ -14,7 +14,9 @@ void log_set_level(int level)
 
 void log_line(enum fwd_log_level level, const char *msg)
 {
-	const char *word = level <= FWD_LOG_ERROR ? "error: " : level <= FWD_LOG_WARNING ? "warning: " : "";
+	const char *word = level <= FWD_LOG_ERROR     ? "error: "
+			   : level <= FWD_LOG_WARNING ? "warning: "
+						      : "";
 
 	if ((int)level <= max_level)
 		fprintf(stderr, "turnpike: %s%s\n", word, msg);

@@ -5,7 +5,7 @@
 
 #include "fwd.h"
 
-void log_set_level(int level);	/* enum fwd_log_level: this and what is graver */
+void log_set_level(int level); /* enum fwd_log_level: this and what is graver */
 void log_line(enum fwd_log_level level, const char *msg);
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

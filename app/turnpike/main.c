@@ -71,7 +71,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 		}
 	}
 	if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
-		fprintf(stderr, "turnpike: '%s' is not expected; EAL options go behind --\n", argv[optind]);
+		fprintf(stderr, "turnpike: '%s' is not expected; EAL options go behind --\n",
+			argv[optind]);
 		usage(stderr);
 		return 3;
 	}
@@ -90,7 +91,8 @@ static void log_load_errors(const struct load *l)
 			snprintf(at, sizeof(at), ":%u:%u", x->line, x->e.column);
 		else if (x->line > 0)
 			snprintf(at, sizeof(at), ":%u", x->line);
-		log_error("%s%s: %s%s%s", l->name, at, x->e.message, x->e.hint[0] != '\0' ? "; " : "", x->e.hint);
+		log_error("%s%s: %s%s%s", l->name, at, x->e.message,
+			  x->e.hint[0] != '\0' ? "; " : "", x->e.hint);
 	}
 	if (l->n_errors > LOAD_MAX_ERRORS)
 		log_error("%s: and %u more errors", l->name, l->n_errors - LOAD_MAX_ERRORS);
@@ -127,7 +129,8 @@ static void find_needs(const struct load *l, struct eal_needs *needs)
 	for (unsigned i = 0; l != NULL && i < FWD_MAX_IFACES; i++) {
 		const struct net *net = &l->router.net;
 
-		if (net->ops->iface_get(net->ctx, (uint16_t)i, &iface) == 0 && eal_is_pci(iface.conf.devargs))
+		if (net->ops->iface_get(net->ctx, (uint16_t)i, &iface) == 0 &&
+		    eal_is_pci(iface.conf.devargs))
 			needs->pci = true;
 	}
 }
@@ -150,7 +153,7 @@ static int block_signals(void)
 
 static bool watch(int epoll_fd, int fd, enum tag tag)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = tag };
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = tag};
 
 	return fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
@@ -171,7 +174,8 @@ static bool take_signal(int fd)
 
 	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
-			log_info("SIGHUP is not used: a configuration is loaded by 'tpctl config load FILE'");
+			log_info("SIGHUP is not used: a configuration is loaded by 'tpctl config "
+				 "load FILE'");
 		else
 			stop = true;
 	}
@@ -197,7 +201,8 @@ static void loop(int epoll_fd, int signal_fd, struct server *server)
 	for (;;) {
 		struct epoll_event ev[64];
 		bool fwd_ready = false;
-		int n = epoll_wait(epoll_fd, ev, 64, wait_ms(more, fwd_due, server_timeout(server)));
+		int n = epoll_wait(epoll_fd, ev, 64,
+				   wait_ms(more, fwd_due, server_timeout(server)));
 
 		for (int i = 0; i < n; i++) {
 			switch (ev[i].data.u64) {
@@ -226,7 +231,7 @@ static void loop(int epoll_fd, int signal_fd, struct server *server)
 
 static int serve(const struct options *o, struct router *r, int signal_fd)
 {
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct server *server;
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 
@@ -240,7 +245,8 @@ static int serve(const struct options *o, struct router *r, int signal_fd)
 		close(epoll_fd);
 		return 1;
 	}
-	log_info("ready on %s, %u worker%s", o->socket, fwd_worker_count(), fwd_worker_count() == 1 ? "" : "s");
+	log_info("ready on %s, %u worker%s", o->socket, fwd_worker_count(),
+		 fwd_worker_count() == 1 ? "" : "s");
 	sd_notify(0, "READY=1");
 	loop(epoll_fd, signal_fd, server);
 	sd_notify(0, "STOPPING=1");
@@ -268,7 +274,8 @@ static int configure(const struct options *o, struct load *l, int signal_fd)
 		log_set_level(l->router.log_level);
 	}
 	if (l != NULL && !transition(&r, &l->router, &e)) {
-		log_error("%s: %s%s%s", o->config, e.message, e.hint[0] != '\0' ? "; " : "", e.hint);
+		log_error("%s: %s%s%s", o->config, e.message, e.hint[0] != '\0' ? "; " : "",
+			  e.hint);
 		router_free(&r);
 		return 1;
 	}
@@ -280,9 +287,9 @@ static int configure(const struct options *o, struct load *l, int signal_fd)
 
 static int run(const struct options *o, struct load *l)
 {
-	struct fwd_params params = { .log = log_line };
+	struct fwd_params params = {.log = log_line};
 	struct eal_needs needs;
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	int signal_fd, ret;
 
 	find_needs(l, &needs);
@@ -314,7 +321,7 @@ static int run(const struct options *o, struct load *l)
 int main(int argc, char **argv)
 {
 	struct options o;
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct load *l;
 	int lock_fd, ret = parse_options(argc, argv, &o);
 

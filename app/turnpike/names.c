@@ -31,7 +31,7 @@ static void not_found(struct known *k, const struct cli_cmd *cmd, const struct c
 	char word[NAT_NAME_LEN];
 
 	cli_error_set(e, 1, v->column, "no %s '%s'", kind, v->text);
-	if (cmd->implied) {	/* it may have been meant as a verb */
+	if (cmd->implied) { /* it may have been meant as a verb */
 		for (unsigned i = 0; i < cli_n_commands; i++) {
 			const struct cli_command *c = &cli_commands[i];
 			unsigned d = 0;
@@ -49,7 +49,8 @@ static void not_found(struct known *k, const struct cli_cmd *cmd, const struct c
 	if (k->near[0] != '\0')
 		cli_error_hint(e, "did you mean '%s'?", k->near);
 	else if (k->len > 0)
-		cli_error_hint(e, "there %s %.190s", strchr(k->list, ',') != NULL ? "are" : "is", k->list);
+		cli_error_hint(e, "there %s %.190s", strchr(k->list, ',') != NULL ? "are" : "is",
+			       k->list);
 	else
 		cli_error_hint(e, "there is none yet");
 }
@@ -58,7 +59,7 @@ bool names_iface(const struct router *r, const struct cli_cmd *cmd, const char *
 		 struct cli_error *e)
 {
 	const struct cli_value *v = cli_get(cmd, key);
-	struct known k = { .best = TEXT_FAR };
+	struct known k = {.best = TEXT_FAR};
 	struct net_iface iface;
 	int found;
 
@@ -78,12 +79,12 @@ bool names_iface(const struct router *r, const struct cli_cmd *cmd, const char *
 	return false;
 }
 
-const struct natconf_rule *names_rule(const struct router *r, const struct cli_cmd *cmd, const char *key,
-				      struct cli_error *e)
+const struct natconf_rule *names_rule(const struct router *r, const struct cli_cmd *cmd,
+				      const char *key, struct cli_error *e)
 {
 	const struct cli_value *v = cli_get(cmd, key);
 	const struct natconf_rule *rule = natconf_rule(&r->nat, v->text);
-	struct known k = { .typed = v->text, .best = TEXT_FAR };
+	struct known k = {.typed = v->text, .best = TEXT_FAR};
 
 	if (rule != NULL)
 		return rule;
@@ -93,12 +94,12 @@ const struct natconf_rule *names_rule(const struct router *r, const struct cli_c
 	return NULL;
 }
 
-const struct natconf_pool *names_pool(const struct router *r, const struct cli_cmd *cmd, const char *key,
-				      struct cli_error *e)
+const struct natconf_pool *names_pool(const struct router *r, const struct cli_cmd *cmd,
+				      const char *key, struct cli_error *e)
 {
 	const struct cli_value *v = cli_get(cmd, key);
 	const struct natconf_pool *pool = natconf_pool(&r->nat, v->text);
-	struct known k = { .typed = v->text, .best = TEXT_FAR };
+	struct known k = {.typed = v->text, .best = TEXT_FAR};
 
 	if (pool != NULL)
 		return pool;

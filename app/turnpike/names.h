@@ -7,12 +7,13 @@
 
 #include "router.h"
 
-/* The interface that the value of key names. False with e set; *id is left alone where the key was not given. */
+/* The interface that the value of key names. False with e set; *id is left alone where the key was
+ * not given. */
 bool names_iface(const struct router *r, const struct cli_cmd *cmd, const char *key, uint16_t *id,
 		 struct cli_error *e);
-const struct natconf_rule *names_rule(const struct router *r, const struct cli_cmd *cmd, const char *key,
-				      struct cli_error *e);
-const struct natconf_pool *names_pool(const struct router *r, const struct cli_cmd *cmd, const char *key,
-				      struct cli_error *e);
+const struct natconf_rule *names_rule(const struct router *r, const struct cli_cmd *cmd,
+				      const char *key, struct cli_error *e);
+const struct natconf_pool *names_pool(const struct router *r, const struct cli_cmd *cmd,
+				      const char *key, struct cli_error *e);
 
 #endif /* TURNPIKE_NAMES_H */

@@ -7,7 +7,8 @@
 
 #include "natconf.h"
 
-/* Rule ids grow in the order in which rules are tried. The gap lets a reload put new rules between old ones. */
+/* Rule ids grow in the order in which rules are tried. The gap lets a reload put new rules between
+ * old ones. */
 #define ID_STEP 1024u
 
 void natconf_init(struct natconf *c)
@@ -159,9 +160,10 @@ bool natconf_pool_same(const struct natconf_pool *a, const struct natconf_pool *
 
 /* ---- ids over a reload ----------------------------------------------------------------------- */
 
-/* Of want's rules of one type, marks the most that can keep their old ids with ids growing: the longest growing
- * subsequence. old[i]: the id that rule i has in have, or 0. */
-static int keep_most(const struct natconf *want, enum nat_rule_type type, const uint32_t *old, bool *keep)
+/* Of want's rules of one type, marks the most that can keep their old ids with ids growing: the
+ * longest growing subsequence. old[i]: the id that rule i has in have, or 0. */
+static int keep_most(const struct natconf *want, enum nat_rule_type type, const uint32_t *old,
+		     bool *keep)
 {
 	unsigned n = want->n_rules, best = n;
 	unsigned *len = calloc(n + 1, sizeof(*len)), *from = calloc(n + 1, sizeof(*from));
@@ -192,7 +194,8 @@ static int keep_most(const struct natconf *want, enum nat_rule_type type, const 
 	return 0;
 }
 
-/* Numbers the rules of one type that do not keep their ids: between those that do, or at the end. */
+/* Numbers the rules of one type that do not keep their ids: between those that do, or at the end.
+ */
 static void number_type(struct natconf *want, const struct natconf *have, enum nat_rule_type type,
 			const uint32_t *old, bool *keep, uint32_t *last)
 {
@@ -216,11 +219,11 @@ static void number_type(struct natconf *want, const struct natconf *have, enum n
 			run++;
 		}
 		if (next < want->n_rules && old[next] - before <= run) {
-			keep[next] = false;	/* no room before it: it is numbered anew too */
+			keep[next] = false; /* no room before it: it is numbered anew too */
 			i--;
 			continue;
 		}
-		if (next == want->n_rules) {	/* at the end: above every id ever given */
+		if (next == want->n_rules) { /* at the end: above every id ever given */
 			*last = *last / ID_STEP * ID_STEP + ID_STEP;
 			before = want->rules[i].r.id = *last;
 			continue;
@@ -291,8 +294,8 @@ static unsigned collect_addresses(const struct net *net, struct nat_iface_addr *
 }
 
 /* Ports that pass lists leave to the kernel are nobody's external ports. */
-static unsigned collect_reserved(const struct net *net, const struct nat_iface_addr *addrs, unsigned n_addrs,
-				 struct nat_reserved **out)
+static unsigned collect_reserved(const struct net *net, const struct nat_iface_addr *addrs,
+				 unsigned n_addrs, struct nat_reserved **out)
 {
 	struct nat_reserved *list = NULL;
 	unsigned n = 0;
@@ -326,7 +329,8 @@ static int resolve(const struct natconf *c, const struct natconf_rule *from, con
 		int id = net->ops->iface_find(net->ctx, from->iface);
 
 		if (id < 0) {
-			snprintf(err, err_len, "rule '%s': no interface '%s'", from->r.name, from->iface);
+			snprintf(err, err_len, "rule '%s': no interface '%s'", from->r.name,
+				 from->iface);
 			return -ENOENT;
 		}
 		to->iface = (uint16_t)id;
@@ -343,8 +347,8 @@ static int resolve(const struct natconf *c, const struct natconf_rule *from, con
 	return 0;
 }
 
-struct nat_config *natconf_build(const struct natconf *c, unsigned n_rules, const struct net *net, char *err,
-				 size_t err_len)
+struct nat_config *natconf_build(const struct natconf *c, unsigned n_rules, const struct net *net,
+				 char *err, size_t err_len)
 {
 	struct nat_rule *rules = calloc(n_rules + 1, sizeof(*rules));
 	struct nat_pool *pools = calloc(c->n_pools + 1, sizeof(*pools));

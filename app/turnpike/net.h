@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What can be configured below translation - interfaces, addresses, neighbours, routes - as a table of functions, so
- * that commands run the same on the running router (live.c), on a configuration that is only being checked
- * (shadow.c), and with a journal in between that can take everything back (journal.c).
+ * What can be configured below translation - interfaces, addresses, neighbours, routes - as a table
+ * of functions, so that commands run the same on the running router (live.c), on a configuration
+ * that is only being checked (shadow.c), and with a journal in between that can take everything
+ * back (journal.c).
  *
  * Meanings and errors are those of the functions of the same name in fwd.h.
  */
@@ -16,8 +17,8 @@
 
 struct net_iface {
 	uint16_t id;
-	struct fwd_iface_conf conf;	/* mtu, rxqs: as configured, 0 where left to the default */
-	uint16_t mtu;			/* in force */
+	struct fwd_iface_conf conf; /* mtu, rxqs: as configured, 0 where left to the default */
+	uint16_t mtu;		    /* in force */
 	unsigned n_pass;
 	struct fwd_pass pass[FWD_IFACE_PASS];
 };
@@ -48,7 +49,8 @@ struct net_ops {
 
 	int (*route_add)(void *ctx, const struct fwd_route *r, struct fwd_err *err);
 	int (*route_del)(void *ctx, struct fwd_prefix prefix, struct fwd_err *err);
-	int (*route_get)(void *ctx, struct fwd_prefix prefix, struct fwd_route *out);	/* static ones */
+	int (*route_get)(void *ctx, struct fwd_prefix prefix,
+			 struct fwd_route *out); /* static ones */
 	void (*route_each)(void *ctx, bool (*fn)(void *arg, const struct fwd_route *r), void *arg);
 
 	int (*commit)(void *ctx, struct fwd_err *err);

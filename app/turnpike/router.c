@@ -55,7 +55,8 @@ int router_nat_touch(struct router *r)
 
 int router_nat_compile(struct router *r, struct fwd_err *err)
 {
-	struct nat_config *cfg = natconf_build(&r->nat, r->nat.n_rules, &r->net, err->msg, sizeof(err->msg));
+	struct nat_config *cfg =
+		natconf_build(&r->nat, r->nat.n_rules, &r->net, err->msg, sizeof(err->msg));
 
 	if (cfg == NULL) {
 		int ret = errno > 0 ? -errno : -EINVAL;

@@ -20,7 +20,7 @@ static int by_name(const void *a, const void *b)
 	const struct net_iface *x = a, *y = b;
 
 	if ((x->conf.vlan > 0) != (y->conf.vlan > 0))
-		return x->conf.vlan > 0 ? 1 : -1;	/* VLANs after what carries them */
+		return x->conf.vlan > 0 ? 1 : -1; /* VLANs after what carries them */
 	return strcmp(x->conf.name, y->conf.name);
 }
 
@@ -72,9 +72,10 @@ static int by_address(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-static void put_neighs(struct buf *b, const struct router *r, const struct net_iface *ifaces, unsigned n)
+static void put_neighs(struct buf *b, const struct router *r, const struct net_iface *ifaces,
+		       unsigned n)
 {
-	struct neighs all = { 0 };
+	struct neighs all = {0};
 
 	NET(r, neigh_each, add_neigh, &all);
 	if (all.n > 0)
@@ -91,7 +92,7 @@ static void put_neighs(struct buf *b, const struct router *r, const struct net_i
 /* ---- routes ---------------------------------------------------------------------------------- */
 
 struct routes {
-	uint64_t *key;	/* prefix, so that numbers sort as prefixes do */
+	uint64_t *key; /* prefix, so that numbers sort as prefixes do */
 	size_t n, cap;
 };
 
@@ -121,14 +122,14 @@ static int by_key(const void *a, const void *b)
 
 static void put_routes(struct buf *b, const struct router *r)
 {
-	struct routes all = { 0 };
+	struct routes all = {0};
 	struct fwd_route route;
 
 	NET(r, route_each, add_route, &all);
 	if (all.n > 0)
 		qsort(all.key, all.n, sizeof(all.key[0]), by_key);
 	for (size_t i = 0; i < all.n; i++) {
-		struct fwd_prefix p = { htonl((uint32_t)(all.key[i] >> 8)), (uint8_t)all.key[i] };
+		struct fwd_prefix p = {htonl((uint32_t)(all.key[i] >> 8)), (uint8_t)all.key[i]};
 
 		if (NET(r, route_get, p, &route) == 0)
 			lines_route(b, &route, &r->net);
@@ -140,10 +141,10 @@ static void put_routes(struct buf *b, const struct router *r)
 
 static const char *level_word(int level)
 {
-	return level <= FWD_LOG_ERROR	? "error" :
-	       level <= FWD_LOG_WARNING ? "warning" :
-	       level <= FWD_LOG_INFO	? "info" :
-					  "debug";
+	return level <= FWD_LOG_ERROR	  ? "error"
+	       : level <= FWD_LOG_WARNING ? "warning"
+	       : level <= FWD_LOG_INFO	  ? "info"
+					  : "debug";
 }
 
 void save_text(struct buf *b, const struct router *r)
@@ -206,7 +207,7 @@ static int write_all(int fd, const char *p, size_t n)
 
 int save_file(const char *path, const struct router *r)
 {
-	struct buf text = { 0 }, temp = { 0 };
+	struct buf text = {0}, temp = {0};
 	struct stat st;
 	int fd, ret;
 

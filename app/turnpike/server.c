@@ -26,24 +26,24 @@
 
 #include "server.h"
 
-#define IN_MAX      (256u << 10)	/* bytes read ahead of what was understood */
-#define OUT_MAX     (1u << 20)		/* no more is produced while this much waits */
-#define TURN_MS     20			/* of one client in one turn */
-#define PARTIAL_MS  30000		/* half a line, or half a file, may take this long to go on */
-#define IDLE_MS     60000		/* a client that does nothing for so long may be dropped for a new one */
+#define IN_MAX	   (256u << 10) /* bytes read ahead of what was understood */
+#define OUT_MAX	   (1u << 20)	/* no more is produced while this much waits */
+#define TURN_MS	   20		/* of one client in one turn */
+#define PARTIAL_MS 30000	/* half a line, or half a file, may take this long to go on */
+#define IDLE_MS	   60000 /* a client that does nothing for so long may be dropped for a new one */
 
 struct client {
-	int fd;			/* -1: free */
-	uint32_t mask;		/* what epoll waits for */
+	int fd;	       /* -1: free */
+	uint32_t mask; /* what epoll waits for */
 	struct buf in, out;
 	bool eof;		/* no more comes in */
 	bool closing;		/* closes when out is sent */
-	uint64_t in_ms, out_ms;	/* last time that something came in, went out */
+	uint64_t in_ms, out_ms; /* last time that something came in, went out */
 	struct stream *stream;
-	struct load *load;	/* a file that is coming in */
+	struct load *load; /* a file that is coming in */
 	uint64_t load_left;
-	bool load_apply;	/* else only checked */
-	size_t batch;		/* where answers that wait for the commit begin in out */
+	bool load_apply; /* else only checked */
+	size_t batch;	 /* where answers that wait for the commit begin in out */
 };
 
 struct server {
@@ -105,13 +105,15 @@ int server_lock(const char *path, int *lock_fd, struct fwd_err *err)
 			if (n > 0)
 				pid[strcspn(pid, "\n")] = '\0';
 			snprintf(err->msg, sizeof(err->msg),
-				 "another turnpike runs on %s%s%s: stop it, or choose another socket with -s",
+				 "another turnpike runs on %s%s%s: stop it, or choose another "
+				 "socket with -s",
 				 path, pid[0] != '\0' ? ", process " : "", pid);
 			close(fd);
 			return -EBUSY;
 		}
 		/* The one before may have removed the file between our open and our lock. */
-		if (fstat(fd, &held) == 0 && stat(lock, &there) == 0 && held.st_ino == there.st_ino) {
+		if (fstat(fd, &held) == 0 && stat(lock, &there) == 0 &&
+		    held.st_ino == there.st_ino) {
 			snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
 			if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, strlen(pid), 0) < 0)
 				log_warning("%s: %s", lock, strerror(errno));
@@ -141,7 +143,7 @@ static int fail(struct fwd_err *err, const char *what)
 
 static int listen_on(const char *path, struct fwd_err *err)
 {
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
 	struct stat st;
 	mode_t old;
 	int fd, ret;
@@ -150,12 +152,12 @@ static int listen_on(const char *path, struct fwd_err *err)
 		snprintf(err->msg, sizeof(err->msg), "%.150s is there and is no socket", path);
 		return -EEXIST;
 	}
-	unlink(path);	/* nobody listens: we hold the lock */
+	unlink(path); /* nobody listens: we hold the lock */
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fail(err, "socket");
 	snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
-	old = umask(0117);	/* mode 0660 from the first moment on */
+	old = umask(0117); /* mode 0660 from the first moment on */
 	ret = bind(fd, (struct sockaddr *)&un, sizeof(un));
 	umask(old);
 	if (ret != 0 || listen(fd, SERVER_CLIENTS) != 0) {
@@ -166,11 +168,11 @@ static int listen_on(const char *path, struct fwd_err *err)
 	return fd;
 }
 
-struct server *server_open(const char *path, struct router *r, const char *config_path, int epoll_fd,
-			   uint64_t first_tag, struct fwd_err *err)
+struct server *server_open(const char *path, struct router *r, const char *config_path,
+			   int epoll_fd, uint64_t first_tag, struct fwd_err *err)
 {
 	struct server *s = calloc(1, sizeof(*s));
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = first_tag };
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = first_tag};
 
 	if (s == NULL) {
 		snprintf(err->msg, sizeof(err->msg), "out of memory");
@@ -269,7 +271,7 @@ static void accept_clients(struct server *s)
 {
 	for (;;) {
 		int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		struct epoll_event ev = { .events = EPOLLIN };
+		struct epoll_event ev = {.events = EPOLLIN};
 		struct client *c;
 
 		if (fd < 0)
@@ -277,7 +279,7 @@ static void accept_clients(struct server *s)
 		c = find_place(s);
 		if (c == NULL) {
 			struct cli_error e;
-			struct buf text = { 0 };
+			struct buf text = {0};
 
 			cli_error_set(&e, 1, 0, "more than %d clients", SERVER_CLIENTS);
 			answer_error(&text, &e);
@@ -353,11 +355,11 @@ void server_event(struct server *s, uint64_t tag, uint32_t events)
 	}
 	c = &s->client[tag - s->first_tag - 1];
 	if (c->fd < 0)
-		return;	/* ended earlier in this turn */
+		return; /* ended earlier in this turn */
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 		read_in(s, c);
 	if (c->fd >= 0 && (events & EPOLLHUP) && c->eof)
-		end_client(s, c);	/* both directions are closed: nobody reads an answer */
+		end_client(s, c); /* both directions are closed: nobody reads an answer */
 }
 
 /* ---- committing ------------------------------------------------------------------------------ */
@@ -365,7 +367,7 @@ void server_event(struct server *s, uint64_t tag, uint32_t events)
 /* The commands of this batch are not done after all: says so in their places. */
 static void refuse_batch(struct client *c, const struct cli_error *e)
 {
-	struct buf out = { 0 };
+	struct buf out = {0};
 	size_t at = c->batch;
 
 	buf_add(&out, c->out.s, at);
@@ -384,7 +386,7 @@ static void refuse_batch(struct client *c, const struct cli_error *e)
 
 static void commit(struct server *s)
 {
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct cli_error e;
 	int ret;
 
@@ -434,7 +436,8 @@ static void save(struct server *s, struct client *c, const struct cli_cmd *cmd)
 
 	if (path == NULL || path[0] != '/') {
 		if (path == NULL)
-			cli_error_set(&e, 1, 0, "the daemon was started without a configuration file");
+			cli_error_set(&e, 1, 0,
+				      "the daemon was started without a configuration file");
 		else
 			cli_error_set(&e, 1, file->column, "FILE must be an absolute path");
 		cli_error_hint(&e, "wants config save /PATH");
@@ -443,7 +446,8 @@ static void save(struct server *s, struct client *c, const struct cli_cmd *cmd)
 	}
 	ret = save_file(path, s->r);
 	if (ret != 0) {
-		cli_error_set(&e, 1, file != NULL ? file->column : 0, "%.200s: %s", path, strerror(-ret));
+		cli_error_set(&e, 1, file != NULL ? file->column : 0, "%.200s: %s", path,
+			      strerror(-ret));
 		answer_error(&c->out, &e);
 		return;
 	}
@@ -485,7 +489,8 @@ static void start_load(struct client *c, const struct cli_cmd *cmd)
 
 	if (bytes == NULL) {
 		cli_error_set(&e, 1, file->column, "the file's content must follow");
-		cli_error_hint(&e, "tpctl reads and sends it; a program sends: config load NAME bytes N, and N bytes");
+		cli_error_hint(&e, "tpctl reads and sends it; a program sends: config load NAME "
+				   "bytes N, and N bytes");
 		answer_error(&c->out, &e);
 		return;
 	}
@@ -493,7 +498,7 @@ static void start_load(struct client *c, const struct cli_cmd *cmd)
 	if (c->load == NULL) {
 		cli_error_set(&e, 1, 0, "out of memory");
 		answer_error(&c->out, &e);
-		c->closing = true;	/* or the file would be taken for commands */
+		c->closing = true; /* or the file would be taken for commands */
 		return;
 	}
 	c->load_left = bytes->number;
@@ -505,7 +510,8 @@ static void answer_load_errors(struct client *c, const struct load *l)
 	json_t *list = json_array();
 	struct cli_error e;
 
-	cli_error_set(&e, 1, 0, "%u error%s in %s", l->n_errors, l->n_errors == 1 ? "" : "s", l->name);
+	cli_error_set(&e, 1, 0, "%u error%s in %s", l->n_errors, l->n_errors == 1 ? "" : "s",
+		      l->name);
 	cli_error_hint(&e, "nothing was changed");
 	for (unsigned i = 0; i < l->n_errors && i < LOAD_MAX_ERRORS; i++) {
 		json_t *o = answer_error_object(&l->errors[i].e);
@@ -555,7 +561,7 @@ static void run_command(struct server *s, struct client *c, const struct cli_cmd
 		}
 		return;
 	}
-	commit(s);	/* what is shown is what is in force */
+	commit(s); /* what is shown is what is in force */
 	switch (cmd->def->id) {
 	case CLI_CONFIG_SAVE:
 		save(s, c, cmd);
@@ -661,7 +667,7 @@ static void produce(struct client *c)
 			c->stream = NULL;
 			answer_put(&c->out, json_pack("{s:b, s:b}", "ok", 1, "list", 1));
 		}
-		break;	/* one slice a turn: others want theirs too */
+		break; /* one slice a turn: others want theirs too */
 	}
 }
 
@@ -669,7 +675,8 @@ static bool has_line(const struct client *c)
 {
 	if (c->load != NULL)
 		return c->in.len > 0 || c->load_left == 0;
-	return c->in.len > 0 && (c->eof || c->in.len >= CLI_MAX_LINE || memchr(c->in.s, '\n', c->in.len) != NULL);
+	return c->in.len > 0 &&
+	       (c->eof || c->in.len >= CLI_MAX_LINE || memchr(c->in.s, '\n', c->in.len) != NULL);
 }
 
 static bool can_go_on(const struct client *c)
@@ -690,7 +697,8 @@ static void finish(struct server *s, struct client *c)
 	struct cli_error e;
 
 	if (c->eof && c->load != NULL && c->load_left > 0 && c->in.len == 0) {
-		cli_error_set(&e, 2, 0, "the file ends %llu bytes early", (unsigned long long)c->load_left);
+		cli_error_set(&e, 2, 0, "the file ends %llu bytes early",
+			      (unsigned long long)c->load_left);
 		answer_error(&c->out, &e);
 		c->closing = true;
 	}

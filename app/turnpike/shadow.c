@@ -11,13 +11,13 @@
 
 #include "shadow.h"
 
-/* A route as kept: most have one gateway. A route that was removed stays as a grave (n_via 0), which the
- * next one of the same prefix takes over. */
+/* A route as kept: most have one gateway. A route that was removed stays as a grave (n_via 0),
+ * which the next one of the same prefix takes over. */
 struct entry {
 	struct fwd_prefix prefix;
 	uint8_t n_via;
 	struct fwd_via first;
-	struct fwd_via *more;	/* n_via - 1 */
+	struct fwd_via *more; /* n_via - 1 */
 };
 
 struct shadow {
@@ -28,12 +28,13 @@ struct shadow {
 	struct net_neigh *neigh;
 	unsigned n_neigh;
 	struct entry *route;
-	uint32_t n_routes, cap_routes;	/* graves included */
-	uint32_t *slot;			/* hash of prefix -> route + 1; a power of two */
+	uint32_t n_routes, cap_routes; /* graves included */
+	uint32_t *slot;		       /* hash of prefix -> route + 1; a power of two */
 	uint32_t n_slots;
 };
 
-static int fail(struct fwd_err *err, int ret, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int fail(struct fwd_err *err, int ret, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static int fail(struct fwd_err *err, int ret, const char *fmt, ...)
 {
@@ -57,8 +58,8 @@ static bool is_taken(const struct fwd_address *a, uint32_t addr_be)
 {
 	uint32_t mask = text_mask_be(a->len);
 
-	return addr_be == a->addr_be ||
-	       (a->len <= 30 && (addr_be == (a->addr_be & mask) || addr_be == (a->addr_be | ~mask)));
+	return addr_be == a->addr_be || (a->len <= 30 && (addr_be == (a->addr_be & mask) ||
+							  addr_be == (a->addr_be | ~mask)));
 }
 
 /* ---- routes: the table ----------------------------------------------------------------------- */
@@ -79,7 +80,8 @@ static struct entry *find_route(const struct shadow *s, struct fwd_prefix p)
 
 		if (r == 0)
 			return NULL;
-		if (s->route[r - 1].prefix.addr_be == p.addr_be && s->route[r - 1].prefix.len == p.len)
+		if (s->route[r - 1].prefix.addr_be == p.addr_be &&
+		    s->route[r - 1].prefix.len == p.len)
 			return &s->route[r - 1];
 	}
 }
@@ -181,11 +183,11 @@ static int s_iface_add(void *ctx, const struct fwd_iface_conf *conf, struct fwd_
 		if (!s->used[i])
 			continue;
 		if (conf->vlan == 0 && c->vlan == 0 && strcmp(c->devargs, conf->devargs) == 0)
-			return fail(err, -EEXIST, "device '%s' is interface '%s' already", conf->devargs,
-				    c->name);
+			return fail(err, -EEXIST, "device '%s' is interface '%s' already",
+				    conf->devargs, c->name);
 		if (conf->vlan > 0 && c->vlan == conf->vlan && strcmp(c->parent, conf->parent) == 0)
-			return fail(err, -EEXIST, "VLAN %u of '%s' is interface '%s' already", c->vlan,
-				    c->parent, c->name);
+			return fail(err, -EEXIST, "VLAN %u of '%s' is interface '%s' already",
+				    c->vlan, c->parent, c->name);
 	}
 	if (conf->vlan > 0) {
 		int parent = s_iface_find(s, conf->parent);
@@ -195,8 +197,8 @@ static int s_iface_add(void *ctx, const struct fwd_iface_conf *conf, struct fwd_
 		if (s->iface[parent].conf.vlan > 0)
 			return fail(err, -EINVAL, "'%s' is a VLAN interface itself", conf->parent);
 		if (s->iface[parent].conf.mtu > 0 && conf->mtu > s->iface[parent].conf.mtu)
-			return fail(err, -EINVAL, "MTU %u is above that of '%s', %u", conf->mtu, conf->parent,
-				    s->iface[parent].conf.mtu);
+			return fail(err, -EINVAL, "MTU %u is above that of '%s', %u", conf->mtu,
+				    conf->parent, s->iface[parent].conf.mtu);
 	}
 	while (id < FWD_MAX_IFACES && s->used[id])
 		id++;
@@ -223,10 +225,12 @@ static int s_iface_set_mtu(void *ctx, const char *name, uint16_t mtu, struct fwd
 		if (!s->used[i] || mtu == 0)
 			continue;
 		if (c->vlan > 0 && strcmp(c->parent, name) == 0 && c->mtu > mtu)
-			return fail(err, -EBUSY, "VLAN interface '%s' has an MTU of %u: lower that first", c->name,
-				    c->mtu);
+			return fail(err, -EBUSY,
+				    "VLAN interface '%s' has an MTU of %u: lower that first",
+				    c->name, c->mtu);
 		if (m->vlan > 0 && strcmp(m->parent, c->name) == 0 && c->mtu > 0 && mtu > c->mtu)
-			return fail(err, -EINVAL, "MTU %u is above that of '%s', %u", mtu, c->name, c->mtu);
+			return fail(err, -EINVAL, "MTU %u is above that of '%s', %u", mtu, c->name,
+				    c->mtu);
 	}
 	s->iface[id].conf.mtu = mtu;
 	s->iface[id].mtu = mtu > 0 ? mtu : 1500;
@@ -242,9 +246,10 @@ static int s_iface_del(void *ctx, const char *name, struct fwd_err *err)
 	if (id < 0)
 		return fail(err, id, "no interface '%s'", name);
 	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
-		if (s->used[i] && s->iface[i].conf.vlan > 0 && strcmp(s->iface[i].conf.parent, name) == 0)
-			return fail(err, -EBUSY, "VLAN interface '%s' lies on '%s'", s->iface[i].conf.name,
-				    name);
+		if (s->used[i] && s->iface[i].conf.vlan > 0 &&
+		    strcmp(s->iface[i].conf.parent, name) == 0)
+			return fail(err, -EBUSY, "VLAN interface '%s' lies on '%s'",
+				    s->iface[i].conf.name, name);
 	}
 	for (uint32_t r = 0; r < s->n_routes; r++) {
 		for (unsigned v = 0; v < s->route[r].n_via; v++) {
@@ -253,7 +258,8 @@ static int s_iface_del(void *ctx, const char *name, struct fwd_err *err)
 			if (via_of(&s->route[r], v).iface == id)
 				return fail(err, -EBUSY, "route %s goes by '%s'",
 					    text_put_prefix(p, s->route[r].prefix.addr_be,
-							    s->route[r].prefix.len), name);
+							    s->route[r].prefix.len),
+					    name);
 		}
 	}
 	for (unsigned i = 0; i < s->n_addresses; i++) {
@@ -271,7 +277,8 @@ static int s_iface_del(void *ctx, const char *name, struct fwd_err *err)
 	return 0;
 }
 
-static int s_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool add, struct fwd_err *err)
+static int s_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool add,
+			struct fwd_err *err)
 {
 	struct shadow *s = ctx;
 	int id = s_iface_find(s, name);
@@ -281,7 +288,8 @@ static int s_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool 
 		return fail(err, id, "no interface '%s'", name);
 	f = &s->iface[id];
 	if (f->conf.vlan > 0)
-		return fail(err, -EINVAL, "'%s' is a VLAN interface: set it on '%s'", name, f->conf.parent);
+		return fail(err, -EINVAL, "'%s' is a VLAN interface: set it on '%s'", name,
+			    f->conf.parent);
 	for (unsigned i = 0; i < f->n_pass; i++) {
 		if (f->pass[i].protocol != pass.protocol || f->pass[i].port != pass.port)
 			continue;
@@ -300,7 +308,7 @@ static int s_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool 
 
 static bool has_route(const struct shadow *s, uint32_t addr_be, uint8_t len)
 {
-	const struct entry *e = find_route(s, (struct fwd_prefix){ addr_be, len });
+	const struct entry *e = find_route(s, (struct fwd_prefix){addr_be, len});
 
 	return e != NULL && e->n_via > 0;
 }
@@ -330,21 +338,25 @@ static int s_address_add(void *ctx, const struct fwd_address *a, struct fwd_err 
 		n += b->iface == a->iface;
 		if (b->iface != a->iface && b->len == a->len && in_prefix(b->addr_be, a))
 			return fail(err, -EADDRINUSE, "%s is connected to '%s' already",
-				    text_put_prefix(text, a->addr_be & text_mask_be(a->len), a->len),
+				    text_put_prefix(text, a->addr_be & text_mask_be(a->len),
+						    a->len),
 				    s->iface[b->iface].conf.name);
 		if (b->addr_be != a->addr_be)
 			continue;
 		return fail(err, b->iface == a->iface && b->len == a->len ? -EEXIST : -EADDRINUSE,
 			    "address %s is on interface '%s' already",
-			    text_put_prefix(text, b->addr_be, b->len), s->iface[b->iface].conf.name);
+			    text_put_prefix(text, b->addr_be, b->len),
+			    s->iface[b->iface].conf.name);
 	}
 	if (n == FWD_IFACE_ADDRS)
 		return fail(err, -ENOSPC, "more than %u addresses on '%s'", FWD_IFACE_ADDRS,
 			    s->iface[a->iface].conf.name);
-	if (has_route(s, a->addr_be & text_mask_be(a->len), a->len) || has_route(s, a->addr_be, 32) ||
+	if (has_route(s, a->addr_be & text_mask_be(a->len), a->len) ||
+	    has_route(s, a->addr_be, 32) ||
 	    (a->len <= 30 && (has_route(s, a->addr_be & text_mask_be(a->len), 32) ||
 			      has_route(s, a->addr_be | ~text_mask_be(a->len), 32))))
-		return fail(err, -EADDRINUSE, "there is a static route to %s, or to an address of it",
+		return fail(err, -EADDRINUSE,
+			    "there is a static route to %s, or to an address of it",
 			    text_put_prefix(text, a->addr_be & text_mask_be(a->len), a->len));
 	list = realloc(s->address, (s->n_addresses + 1) * sizeof(*list));
 	if (list == NULL)
@@ -360,12 +372,14 @@ static int s_address_del(void *ctx, const struct fwd_address *a, struct fwd_err 
 	unsigned at = 0;
 	char p[20], text[20];
 
-	while (at < s->n_addresses && (s->address[at].iface != a->iface ||
-				       s->address[at].addr_be != a->addr_be || s->address[at].len != a->len))
+	while (at < s->n_addresses &&
+	       (s->address[at].iface != a->iface || s->address[at].addr_be != a->addr_be ||
+		s->address[at].len != a->len))
 		at++;
 	text_put_prefix(text, a->addr_be, a->len);
 	if (at == s->n_addresses)
-		return fail(err, -ENOENT, "no address %s on '%s'", text, s->iface[a->iface].conf.name);
+		return fail(err, -ENOENT, "no address %s on '%s'", text,
+			    s->iface[a->iface].conf.name);
 	for (uint32_t r = 0; r < s->n_routes; r++) {
 		for (unsigned v = 0; v < s->route[r].n_via; v++) {
 			struct fwd_via via = via_of(&s->route[r], v);
@@ -379,10 +393,12 @@ static int s_address_del(void *ctx, const struct fwd_address *a, struct fwd_err 
 			if (!other)
 				return fail(err, -EBUSY, "the gateway of route %s lies in %s",
 					    text_put_prefix(p, s->route[r].prefix.addr_be,
-							    s->route[r].prefix.len), text);
+							    s->route[r].prefix.len),
+					    text);
 		}
 	}
-	memmove(&s->address[at], &s->address[at + 1], (s->n_addresses - at - 1) * sizeof(s->address[0]));
+	memmove(&s->address[at], &s->address[at + 1],
+		(s->n_addresses - at - 1) * sizeof(s->address[0]));
 	s->n_addresses--;
 	return 0;
 }
@@ -419,14 +435,18 @@ static int s_neigh_add(void *ctx, const struct net_neigh *n, struct fwd_err *err
 				      !is_taken(a, n->addr_be));
 	}
 	if (!on_link)
-		return fail(err, -EINVAL, "%s is no neighbour's address on '%s': it lies in no connected prefix there, "
-			    "or is the router's own", text, s->iface[n->iface].conf.name);
+		return fail(err, -EINVAL,
+			    "%s is no neighbour's address on '%s': it lies in no connected prefix "
+			    "there, "
+			    "or is the router's own",
+			    text, s->iface[n->iface].conf.name);
 	for (unsigned i = 0; i < s->n_neigh; i++) {
 		if (s->neigh[i].iface != n->iface || s->neigh[i].addr_be != n->addr_be)
 			continue;
 		if (memcmp(s->neigh[i].mac, n->mac, sizeof(n->mac)) == 0)
 			return fail(err, -EEXIST, "neighbour %s is there already", text);
-		return fail(err, -EADDRINUSE, "neighbour %s is there already with another MAC address", text);
+		return fail(err, -EADDRINUSE,
+			    "neighbour %s is there already with another MAC address", text);
 	}
 	list = realloc(s->neigh, (s->n_neigh + 1) * sizeof(*list));
 	if (list == NULL)
@@ -458,8 +478,10 @@ static int resolve_via(const struct shadow *s, struct fwd_via *via, struct fwd_e
 		const struct fwd_address *a = &s->address[i];
 
 		if (is_taken(a, via->gw_be))
-			return fail(err, -EINVAL, "gateway %s is the router itself, or no host's address", gw);
-		if (!in_prefix(via->gw_be, a) || (via->iface != FWD_IFACE_NONE && a->iface != via->iface))
+			return fail(err, -EINVAL,
+				    "gateway %s is the router itself, or no host's address", gw);
+		if (!in_prefix(via->gw_be, a) ||
+		    (via->iface != FWD_IFACE_NONE && a->iface != via->iface))
 			continue;
 		if (best < 0 || a->len > s->address[best].len)
 			best = (int)i;
@@ -527,7 +549,8 @@ static int s_route_del(void *ctx, struct fwd_prefix prefix, struct fwd_err *err)
 	char p[20];
 
 	if (e == NULL || e->n_via == 0)
-		return fail(err, -ENOENT, "no route %s", text_put_prefix(p, prefix.addr_be, prefix.len));
+		return fail(err, -ENOENT, "no route %s",
+			    text_put_prefix(p, prefix.addr_be, prefix.len));
 	bury(e);
 	return 0;
 }
@@ -603,5 +626,5 @@ void shadow_destroy(struct shadow *s)
 
 struct net shadow_net(struct shadow *s)
 {
-	return (struct net){ .ops = &shadow_ops, .ctx = s };
+	return (struct net){.ops = &shadow_ops, .ctx = s};
 }

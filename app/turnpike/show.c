@@ -75,8 +75,8 @@ static json_t *iface_row(const struct fwd_iface_info *info)
 	put_bool(o, "xdp", info->xdp);
 	put_bool(o, "completes_checksums", info->completes_checksums);
 	for (unsigned i = 0; i < info->n_pass; i++) {
-		snprintf(text, sizeof(text), "%s/%u", text_put_protocol(proto, info->pass[i].protocol),
-			 info->pass[i].port);
+		snprintf(text, sizeof(text), "%s/%u",
+			 text_put_protocol(proto, info->pass[i].protocol), info->pass[i].port);
 		json_array_append_new(pass, json_string(text));
 	}
 	json_object_set_new(o, "pass", pass);
@@ -93,7 +93,8 @@ static json_t *ifaces(const struct router *r, const struct cli_cmd *cmd, struct 
 		return NULL;
 	rows = json_array();
 	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
-		if ((only == FWD_IFACE_NONE || only == i) && fwd_iface_info((uint16_t)i, &info) == 0)
+		if ((only == FWD_IFACE_NONE || only == i) &&
+		    fwd_iface_info((uint16_t)i, &info) == 0)
 			json_array_append_new(rows, iface_row(&info));
 	}
 	return rows;
@@ -180,7 +181,8 @@ static void free_neighs(struct stream *stream)
 	free(stream);
 }
 
-static bool neighbours(const struct router *r, const struct cli_cmd *cmd, struct stream **out, struct cli_error *e)
+static bool neighbours(const struct router *r, const struct cli_cmd *cmd, struct stream **out,
+		       struct cli_error *e)
 {
 	struct neigh_stream *s = calloc(1, sizeof(*s));
 
@@ -204,7 +206,8 @@ static bool neighbours(const struct router *r, const struct cli_cmd *cmd, struct
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
-/* A row to come: a static route is looked up again when its turn comes, as it may be large and a million may wait. */
+/* A row to come: a static route is looked up again when its turn comes, as it may be large and a
+ * million may wait. */
 struct route_ref {
 	uint32_t addr_be;
 	uint16_t iface;
@@ -278,11 +281,11 @@ static bool more_routes(struct stream *stream, json_t *items)
 
 	for (unsigned i = 0; i < ANSWER_SLICE && s->next < s->n; i++) {
 		const struct route_ref *ref = &s->list[s->next++];
-		struct fwd_prefix p = { ref->addr_be, ref->len };
+		struct fwd_prefix p = {ref->addr_be, ref->len};
 
 		if (ref->type == FWD_ROUTE_STATIC) {
 			if (fwd_route_get(p, &route) != 0)
-				continue;	/* removed since the list began */
+				continue; /* removed since the list began */
 		} else {
 			memset(&route, 0, sizeof(route));
 			route.prefix = p;
@@ -340,7 +343,7 @@ static bool route_lookup(const struct cli_cmd *cmd, json_t **object, struct cli_
 static json_t *pool_row(const struct router *r, const struct natconf_pool *p)
 {
 	json_t *o = json_object(), *list = json_array(), *rules = json_array();
-	struct buf text = { 0 };
+	struct buf text = {0};
 	char ports[12];
 
 	put(o, "name", p->name);
@@ -500,10 +503,10 @@ bool show_session_filter(const struct router *r, const struct cli_cmd *cmd, stru
 	memset(f, 0, sizeof(*f));
 	v = cli_get(cmd, "source");
 	if (v != NULL)
-		f->source = (struct nat_prefix){ v->addr_be, v->len };
+		f->source = (struct nat_prefix){v->addr_be, v->len};
 	v = cli_get(cmd, "destination");
 	if (v != NULL)
-		f->destination = (struct nat_prefix){ v->addr_be, v->len };
+		f->destination = (struct nat_prefix){v->addr_be, v->len};
 	v = cli_get(cmd, "protocol");
 	if (v != NULL)
 		f->protocol = (uint8_t)v->number;
@@ -549,7 +552,8 @@ static json_t *direction(const struct nat_key *k)
 	bool ports = has_ports(k->proto);
 
 	return json_pack("{s:o, s:o}", "source",
-			 endpoint(k->src_be, ports || k->kind == NAT_KIND_ICMP_REQUEST, k->sport_be),
+			 endpoint(k->src_be, ports || k->kind == NAT_KIND_ICMP_REQUEST,
+				  k->sport_be),
 			 "destination",
 			 endpoint(k->dst_be, ports || k->kind == NAT_KIND_ICMP_REPLY, k->dport_be));
 }
@@ -565,8 +569,9 @@ static json_t *session_row(const struct router *r, const struct nat_session_info
 	json_object_set_new(o, "original", direction(&i->orig));
 	json_object_set_new(o, "reply", direction(&i->reply));
 	if (i->orig.kind != NAT_KIND_FLOW)
-		put_number(o, "icmp_id", ntohs(i->orig.kind == NAT_KIND_ICMP_REQUEST ? i->orig.sport_be :
-										       i->orig.dport_be));
+		put_number(o, "icmp_id",
+			   ntohs(i->orig.kind == NAT_KIND_ICMP_REQUEST ? i->orig.sport_be
+								       : i->orig.dport_be));
 	if (rule != NULL)
 		put(o, "rule", rule->r.name);
 	if (i->tcp_state != NAT_TCP_NONE)
@@ -594,7 +599,8 @@ static void free_sessions(struct stream *stream)
 	free(stream);
 }
 
-static bool sessions(const struct router *r, const struct cli_cmd *cmd, struct stream **out, struct cli_error *e)
+static bool sessions(const struct router *r, const struct cli_cmd *cmd, struct stream **out,
+		     struct cli_error *e)
 {
 	const struct cli_value *limit = cli_get(cmd, "limit");
 	struct session_stream *s = calloc(1, sizeof(*s));
@@ -651,13 +657,15 @@ static void drop_row(json_t *rows, unsigned d, const char *iface, uint64_t n)
 }
 
 /* Subtracts what it shows from rest, which begins with the drops of all interfaces. */
-static void drop_rows(json_t *rows, uint16_t id, const char *name, int worker, uint64_t rest[FWD_DROP_COUNT])
+static void drop_rows(json_t *rows, uint16_t id, const char *name, int worker,
+		      uint64_t rest[FWD_DROP_COUNT])
 {
 	for (unsigned d = 0; d < FWD_DROP_COUNT; d++) {
 		uint64_t n = fwd_stats_drop(d, id, worker);
 
 		drop_row(rows, d, name, n);
-		rest[d] -= n < rest[d] ? n : rest[d];	/* rest was read before: it may be less by now */
+		rest[d] -=
+			n < rest[d] ? n : rest[d]; /* rest was read before: it may be less by now */
 	}
 }
 
@@ -680,7 +688,8 @@ static json_t *event_rows(int worker)
 	return rows;
 }
 
-static bool stats(const struct router *r, const struct cli_cmd *cmd, json_t **out, struct cli_error *e)
+static bool stats(const struct router *r, const struct cli_cmd *cmd, json_t **out,
+		  struct cli_error *e)
 {
 	const struct cli_value *w = cli_get(cmd, "worker");
 	bool drops_only = cli_get(cmd, "drops") != NULL;
@@ -754,7 +763,7 @@ static json_t *workers(void)
 
 static bool help(const struct cli_cmd *cmd, struct stream **out, struct cli_error *e)
 {
-	struct buf text = { 0 };
+	struct buf text = {0};
 
 	if (!cli_help(&text, cmd->rest, cmd->n_rest, e)) {
 		buf_free(&text);
@@ -766,7 +775,7 @@ static bool help(const struct cli_cmd *cmd, struct stream **out, struct cli_erro
 
 static bool config(const struct router *r, struct stream **out, struct cli_error *e)
 {
-	struct buf text = { 0 };
+	struct buf text = {0};
 
 	save_text(&text, r);
 	*out = answer_lines(&text);
@@ -776,13 +785,13 @@ static bool config(const struct router *r, struct stream **out, struct cli_error
 static bool list(json_t *rows, struct stream **out, struct cli_error *e)
 {
 	if (rows == NULL)
-		return false;	/* e is set */
+		return false; /* e is set */
 	*out = answer_array(rows);
 	return *out != NULL || no_memory(e);
 }
 
-bool show_run(const struct router *r, const struct cli_cmd *cmd, struct stream **stream, json_t **object,
-	      struct cli_error *e)
+bool show_run(const struct router *r, const struct cli_cmd *cmd, struct stream **stream,
+	      json_t **object, struct cli_error *e)
 {
 	*stream = NULL;
 	*object = NULL;
@@ -814,7 +823,8 @@ bool show_run(const struct router *r, const struct cli_cmd *cmd, struct stream *
 	case CLI_CONFIG_SHOW:
 		return config(r, stream, e);
 	case CLI_VERSION:
-		*object = json_pack("{s:s, s:s}", "turnpike", TURNPIKE_VERSION, "dpdk", rte_version());
+		*object = json_pack("{s:s, s:s}", "turnpike", TURNPIKE_VERSION, "dpdk",
+				    rte_version());
 		return true;
 	case CLI_WORKER_SHOW:
 		return list(workers(), stream, e);

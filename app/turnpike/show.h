@@ -8,10 +8,10 @@
 #include "answer.h"
 #include "router.h"
 
-/* Runs a command that only shows. True: *stream gives a list, or *object is the last line without its "ok" (the caller
- * owns either). False with e set. */
-bool show_run(const struct router *r, const struct cli_cmd *cmd, struct stream **stream, json_t **object,
-	      struct cli_error *e);
+/* Runs a command that only shows. True: *stream gives a list, or *object is the last line without
+ * its "ok" (the caller owns either). False with e set. */
+bool show_run(const struct router *r, const struct cli_cmd *cmd, struct stream **stream,
+	      json_t **object, struct cli_error *e);
 
 /* The filters of "nat session". */
 bool show_session_filter(const struct router *r, const struct cli_cmd *cmd, struct nat_filter *f,

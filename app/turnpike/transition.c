@@ -17,9 +17,9 @@ enum fate { NONE, KEEP, REPLACE, CLOSE };
 struct plan {
 	struct router *live;
 	const struct router *want;
-	enum fate fate[FWD_MAX_IFACES];		/* by the running router's ids */
-	bool in_use[FWD_MAX_IFACES];		/* closing before the rest: its device is wanted elsewhere */
-	bool opened[FWD_MAX_IFACES];		/* by want's ids */
+	enum fate fate[FWD_MAX_IFACES]; /* by the running router's ids */
+	bool in_use[FWD_MAX_IFACES]; /* closing before the rest: its device is wanted elsewhere */
+	bool opened[FWD_MAX_IFACES]; /* by want's ids */
 	struct cli_error *e;
 	struct fwd_err err;
 	/* routes to take away, found while the running ones are walked */
@@ -62,7 +62,8 @@ static int live_id_of(const struct plan *p, uint16_t id)
 
 static bool same_device(const struct fwd_iface_conf *a, const struct fwd_iface_conf *b)
 {
-	return a->vlan == b->vlan && strcmp(a->devargs, b->devargs) == 0 && strcmp(a->parent, b->parent) == 0;
+	return a->vlan == b->vlan && strcmp(a->devargs, b->devargs) == 0 &&
+	       strcmp(a->parent, b->parent) == 0;
 }
 
 static void plan_ifaces(struct plan *p)
@@ -130,8 +131,8 @@ static bool open_iface(struct plan *p, uint16_t id, const struct net_iface *want
 	return true;
 }
 
-/* Opens what is not there. early: only what is new in every way, so that a device that can't be opened is found out
- * before anything else has changed. */
+/* Opens what is not there. early: only what is new in every way, so that a device that can't be
+ * opened is found out before anything else has changed. */
 static bool open_ifaces(struct plan *p, bool early)
 {
 	for (unsigned vlan = 0; vlan < 2; vlan++) {
@@ -144,7 +145,8 @@ static bool open_ifaces(struct plan *p, bool early)
 			    live_id(p, want.conf.name) >= 0)
 				continue;
 			for (unsigned k = 0; early && k < FWD_MAX_IFACES; k++) {
-				if (p->fate[k] == NONE || NET(p->live, iface_get, (uint16_t)k, &live) != 0)
+				if (p->fate[k] == NONE ||
+				    NET(p->live, iface_get, (uint16_t)k, &live) != 0)
 					continue;
 				blocked = blocked || same_device(&live.conf, &want.conf);
 			}
@@ -168,7 +170,8 @@ static bool close_ifaces(struct plan *p, bool early, bool *any)
 			struct net_iface live;
 			int ret;
 
-			if (!is_leaving(p, (uint16_t)i) || (early && p->fate[i] != REPLACE && !p->in_use[i]) ||
+			if (!is_leaving(p, (uint16_t)i) ||
+			    (early && p->fate[i] != REPLACE && !p->in_use[i]) ||
 			    NET(p->live, iface_get, (uint16_t)i, &live) != 0 ||
 			    (live.conf.vlan > 0) != (vlan > 0))
 				continue;
@@ -191,7 +194,8 @@ static bool has_pass(const struct net_iface *iface, struct fwd_pass pass)
 	return false;
 }
 
-/* A VLAN's MTU is never above that of what carries it: carriers rise before VLANs change, and sink after. */
+/* A VLAN's MTU is never above that of what carries it: carriers rise before VLANs change, and sink
+ * after. */
 static bool set_mtus(struct plan *p, bool vlans, bool rise)
 {
 	struct net_iface want, live;
@@ -204,7 +208,8 @@ static bool set_mtus(struct plan *p, bool vlans, bool rise)
 			continue;
 		id = live_id(p, want.conf.name);
 		if (id < 0 || NET(p->live, iface_get, (uint16_t)id, &live) != 0 ||
-		    p->fate[id] == REPLACE || p->fate[id] == CLOSE || live.conf.mtu == want.conf.mtu ||
+		    p->fate[id] == REPLACE || p->fate[id] == CLOSE ||
+		    live.conf.mtu == want.conf.mtu ||
 		    (!vlans && (want.conf.mtu > live.mtu) != rise))
 			continue;
 		ret = NET(p->live, iface_set_mtu, want.conf.name, want.conf.mtu, &p->err);
@@ -229,11 +234,13 @@ static bool set_passes(struct plan *p)
 			continue;
 		for (unsigned k = 0; ret == 0 && k < live.n_pass; k++) {
 			if (!has_pass(&want, live.pass[k]))
-				ret = NET(p->live, iface_pass, want.conf.name, live.pass[k], false, &p->err);
+				ret = NET(p->live, iface_pass, want.conf.name, live.pass[k], false,
+					  &p->err);
 		}
 		for (unsigned k = 0; ret == 0 && k < want.n_pass; k++) {
 			if (!has_pass(&live, want.pass[k]))
-				ret = NET(p->live, iface_pass, want.conf.name, want.pass[k], true, &p->err);
+				ret = NET(p->live, iface_pass, want.conf.name, want.pass[k], true,
+					  &p->err);
 		}
 		if (ret != 0)
 			return give_up(p, ret, want.conf.name);
@@ -253,7 +260,8 @@ static bool nth_address(const struct router *r, int iface, unsigned n, struct fw
 	return false;
 }
 
-/* How many addresses, from the first one on, are the same: their order tells which one masquerade uses. */
+/* How many addresses, from the first one on, are the same: their order tells which one masquerade
+ * uses. */
 static unsigned common_addresses(const struct plan *p, int live_iface, int want_iface)
 {
 	struct fwd_address a, b;
@@ -280,7 +288,8 @@ static bool plan_addresses(struct plan *p)
 			continue;
 		if (p->fate[i] == KEEP)
 			n = common_addresses(p, (int)i, want_id(p, live.conf.name));
-		while (p->n_leaving < FWD_MAX_IFACES * FWD_IFACE_ADDRS && nth_address(p->live, (int)i, n++, &a))
+		while (p->n_leaving < FWD_MAX_IFACES * FWD_IFACE_ADDRS &&
+		       nth_address(p->live, (int)i, n++, &a))
 			p->leaving[p->n_leaving++] = a;
 	}
 	return true;
@@ -365,15 +374,16 @@ static bool collect_neigh(void *arg, const struct net_neigh *n)
 
 static bool remove_neighs(struct plan *p)
 {
-	struct neighs all = { .p = p };
+	struct neighs all = {.p = p};
 	struct net_iface live;
 	bool ok = true;
 
 	NET(p->live, neigh_each, collect_neigh, &all);
 	for (size_t i = 0; ok && !p->failed && i < all.n; i++) {
-		struct find_neigh f = { .n = &all.list[i] };
-		int id = NET(p->live, iface_get, all.list[i].iface, &live) == 0 ?
-				 want_id(p, live.conf.name) : -ENOENT;
+		struct find_neigh f = {.n = &all.list[i]};
+		int id = NET(p->live, iface_get, all.list[i].iface, &live) == 0
+				 ? want_id(p, live.conf.name)
+				 : -ENOENT;
 		int ret;
 
 		if (id >= 0 && !is_leaving(p, all.list[i].iface) &&
@@ -392,12 +402,12 @@ static bool remove_neighs(struct plan *p)
 
 static bool add_neighs(struct plan *p)
 {
-	struct neighs all = { .p = p };
+	struct neighs all = {.p = p};
 	bool ok = true;
 
 	NET(p->want, neigh_each, collect_neigh, &all);
 	for (size_t i = 0; ok && !p->failed && i < all.n; i++) {
-		struct find_neigh f = { .n = &all.list[i] };
+		struct find_neigh f = {.n = &all.list[i]};
 		int id = live_id_of(p, all.list[i].iface), ret;
 
 		if (id < 0) {
@@ -418,7 +428,8 @@ static bool add_neighs(struct plan *p)
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
-static bool same_route(const struct plan *p, const struct fwd_route *live, const struct fwd_route *want)
+static bool same_route(const struct plan *p, const struct fwd_route *live,
+		       const struct fwd_route *want)
 {
 	struct net_iface a, b;
 
@@ -437,7 +448,8 @@ static bool same_route(const struct plan *p, const struct fwd_route *live, const
 static bool by_leaving(const struct plan *p, const struct fwd_route *r)
 {
 	for (unsigned v = 0; v < r->n_via; v++) {
-		if (is_leaving(p, r->via[v].iface) || in_leaving_prefix(p, r->via[v].iface, r->via[v].gw_be))
+		if (is_leaving(p, r->via[v].iface) ||
+		    in_leaving_prefix(p, r->via[v].iface, r->via[v].gw_be))
 			return true;
 	}
 	return false;
@@ -448,7 +460,8 @@ static bool find_route_to_remove(void *arg, const struct fwd_route *r)
 	struct plan *p = arg;
 	struct fwd_route want;
 
-	if (!by_leaving(p, r) && NET(p->want, route_get, r->prefix, &want) == 0 && same_route(p, r, &want))
+	if (!by_leaving(p, r) && NET(p->want, route_get, r->prefix, &want) == 0 &&
+	    same_route(p, r, &want))
 		return true;
 	if (p->n_routes == p->cap_routes) {
 		size_t cap = p->cap_routes > 0 ? p->cap_routes * 2 : 256;
@@ -496,7 +509,7 @@ static bool add_route(void *arg, const struct fwd_route *want)
 		r.via[i].iface = (uint16_t)id;
 	}
 	if (NET(p->live, route_get, r.prefix, &there) == 0)
-		return true;	/* those that differ were removed */
+		return true; /* those that differ were removed */
 	ret = NET(p->live, route_add, &r, &p->err);
 	if (ret == 0 || ret == -EEXIST)
 		return true;
@@ -558,8 +571,9 @@ static bool run(struct plan *p)
 	int ret;
 
 	plan_ifaces(p);
-	if (!plan_addresses(p) || !set_mtus(p, false, true) || !open_ifaces(p, true) || !remove_routes(p) || !remove_neighs(p) ||
-	    !remove_addresses(p) || !close_ifaces(p, true, &closed))
+	if (!plan_addresses(p) || !set_mtus(p, false, true) || !open_ifaces(p, true) ||
+	    !remove_routes(p) || !remove_neighs(p) || !remove_addresses(p) ||
+	    !close_ifaces(p, true, &closed))
 		return false;
 	/* Workers must let go of a device before it can be opened again. */
 	if (closed) {
@@ -567,16 +581,16 @@ static bool run(struct plan *p)
 		if (ret != 0)
 			return give_up(p, ret, "");
 	}
-	return open_ifaces(p, false) && set_mtus(p, true, true) && set_mtus(p, false, false) && set_passes(p) &&
-	       add_addresses(p) && add_neighs(p) &&
-	       add_routes(p) && change_nat(p) && close_ifaces(p, false, &closed);
+	return open_ifaces(p, false) && set_mtus(p, true, true) && set_mtus(p, false, false) &&
+	       set_passes(p) && add_addresses(p) && add_neighs(p) && add_routes(p) &&
+	       change_nat(p) && close_ifaces(p, false, &closed);
 }
 
 bool transition(struct router *live, const struct router *want, struct cli_error *e)
 {
-	struct plan p = { .live = live, .want = want, .e = e };
+	struct plan p = {.live = live, .want = want, .e = e};
 	struct natconf before;
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	unsigned mark = router_mark(live);
 	int ret;
 

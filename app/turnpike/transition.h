@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From what the running router is to what a file describes, by their difference: what is the same in both is not
- * touched. All of it happens, or nothing.
+ * From what the running router is to what a file describes, by their difference: what is the same
+ * in both is not touched. All of it happens, or nothing.
  */
 #ifndef TURNPIKE_TRANSITION_H
 #define TURNPIKE_TRANSITION_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The grammar: every command of the table right and wrong, abbreviation, completion, help, tables, random input. */
+/* The grammar: every command of the table right and wrong, abbreviation, completion, help, tables,
+ * random input. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +42,8 @@ static void wrong(const char *text, unsigned column, const char *message, const 
 
 	if (ret != -1)
 		fail_msg("'%s' was understood", text);
-	if (err.column != column || strstr(err.message, message) == NULL || strstr(err.hint, hint) == NULL)
+	if (err.column != column || strstr(err.message, message) == NULL ||
+	    strstr(err.hint, hint) == NULL)
 		fail_msg("'%s': column %u, '%s'; '%s'", text, err.column, err.message, err.hint);
 	assert_int_equal(err.status, 2);
 }
@@ -55,7 +57,7 @@ static bool is_arg(const struct cli_arg *a)
 
 static void test_line_is_cut_at_spaces_outside_quotes(void **state)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	(void)state;
 	snprintf(line, sizeof(line), "  a \"b c\"  d\"e f\"g \"x\\\"y\\\\\" \"\" # comment \"");
@@ -117,7 +119,7 @@ static void test_every_example_is_understood_and_written_back(void **state)
 	(void)state;
 	for (unsigned i = 0; i < cli_n_commands; i++) {
 		const struct cli_command *c = &cli_commands[i];
-		struct buf first = { 0 }, second = { 0 };
+		struct buf first = {0}, second = {0};
 
 		if (parse(c->example) != 1)
 			fail_msg("'%s': %s; %s", c->example, err.message, err.hint);
@@ -219,7 +221,8 @@ static const char *bad(const struct cli_arg *a)
 }
 
 /* The command with the arguments for which pick() says so. */
-static void put_args(struct buf *b, const struct cli_command *c, const char *without, const char *spoil)
+static void put_args(struct buf *b, const struct cli_command *c, const char *without,
+		     const char *spoil)
 {
 	bool group_done = false;
 
@@ -227,17 +230,20 @@ static void put_args(struct buf *b, const struct cli_command *c, const char *wit
 	for (unsigned i = 0; is_arg(&c->args[i]); i++) {
 		const struct cli_arg *a = &c->args[i];
 		const char *name = a->key != NULL ? a->key : a->what;
-		bool wanted = a->required || (a->grouped && c->at_least > 0 && !group_done && a->needs == NULL);
+		bool wanted = a->required ||
+			      (a->grouped && c->at_least > 0 && !group_done && a->needs == NULL);
 
 		if (spoil != NULL && strcmp(spoil, name) == 0)
 			wanted = true;
-		if (!wanted || a->type == CLI_REST || (without != NULL && strcmp(without, name) == 0))
+		if (!wanted || a->type == CLI_REST ||
+		    (without != NULL && strcmp(without, name) == 0))
 			continue;
 		group_done = group_done || a->grouped;
 		if (a->key != NULL)
 			cli_words_put(b, a->key);
 		if (a->type != CLI_FLAG)
-			cli_words_put(b, spoil != NULL && strcmp(spoil, name) == 0 ? bad(a) : good(a));
+			cli_words_put(b,
+				      spoil != NULL && strcmp(spoil, name) == 0 ? bad(a) : good(a));
 	}
 }
 
@@ -246,7 +252,7 @@ static void test_every_required_argument_is_missed(void **state)
 	(void)state;
 	for (unsigned i = 0; i < cli_n_commands; i++) {
 		const struct cli_command *c = &cli_commands[i];
-		struct buf b = { 0 };
+		struct buf b = {0};
 
 		put_args(&b, c, NULL, NULL);
 		if (parse(b.s) != 1)
@@ -276,7 +282,7 @@ static void test_every_value_is_checked(void **state)
 		for (unsigned k = 0; is_arg(&c->args[k]); k++) {
 			const struct cli_arg *a = &c->args[k];
 			const char *name = a->key != NULL ? a->key : a->what;
-			struct buf b = { 0 };
+			struct buf b = {0};
 
 			if (a->type == CLI_FLAG || a->type == CLI_REST)
 				continue;
@@ -300,7 +306,7 @@ static void test_every_key_stands_once_and_needs_its_value(void **state)
 
 		for (unsigned k = 0; is_arg(&c->args[k]); k++) {
 			const struct cli_arg *a = &c->args[k];
-			struct buf b = { 0 };
+			struct buf b = {0};
 
 			if (a->key == NULL)
 				continue;
@@ -332,12 +338,12 @@ static void test_every_command_refuses_a_word_too_many(void **state)
 	(void)state;
 	for (unsigned i = 0; i < cli_n_commands; i++) {
 		const struct cli_command *c = &cli_commands[i];
-		struct buf b = { 0 };
+		struct buf b = {0};
 
 		if (c->args[0].type == CLI_REST && is_arg(&c->args[0]))
 			continue;
 		put_args(&b, c, NULL, NULL);
-		for (unsigned k = 0; is_arg(&c->args[k]); k++) {	/* places that may be left out */
+		for (unsigned k = 0; is_arg(&c->args[k]); k++) { /* places that may be left out */
 			if (c->args[k].key == NULL && !c->args[k].required)
 				cli_words_put(&b, good(&c->args[k]));
 		}
@@ -349,7 +355,8 @@ static void test_every_command_refuses_a_word_too_many(void **state)
 	}
 }
 
-/* Every letter of every word, changed: refused, or by chance another command - never a crash, always a hint. */
+/* Every letter of every word, changed: refused, or by chance another command - never a crash,
+ * always a hint. */
 static void test_every_word_mistyped_is_refused_with_a_hint(void **state)
 {
 	(void)state;
@@ -357,7 +364,7 @@ static void test_every_word_mistyped_is_refused_with_a_hint(void **state)
 		const struct cli_command *c = &cli_commands[i];
 
 		for (unsigned d = 0; c->words[d] != NULL; d++) {
-			struct buf b = { 0 };
+			struct buf b = {0};
 
 			for (unsigned k = 0; c->words[k] != NULL; k++) {
 				char typo[48];
@@ -383,8 +390,10 @@ static void test_hints_name_the_nearest_word(void **state)
 	wrong("nat ruel show", 5, "unknown word 'ruel'", "did you mean 'rule'?");
 	wrong("interface dle lan", 11, "unknown word 'dle'", "did you mean 'del'?");
 	wrong("nat rule add masqurade x", 14, "unknown word", "did you mean 'masquerade'?");
-	wrong("route add 10.0.0.0/8 vai 10.0.0.1", 22, "'vai' is not expected", "did you mean 'via'?");
-	wrong("nat set mapping endpoint-indepndent", 17, "mapping", "did you mean 'endpoint-independent'?");
+	wrong("route add 10.0.0.0/8 vai 10.0.0.1", 22, "'vai' is not expected",
+	      "did you mean 'via'?");
+	wrong("nat set mapping endpoint-indepndent", 17, "mapping",
+	      "did you mean 'endpoint-independent'?");
 	wrong("route ad 10.0.0.0/8", 7, "unknown word 'ad'", "did you mean 'add'?");
 	wrong("xyzzy", 1, "unknown word 'xyzzy'", "accepted: interface, address");
 }
@@ -402,20 +411,25 @@ static void test_hints_name_ranges_and_shapes(void **state)
 	wrong("address add 2001:db8::1/64 interface lan", 13, "does not fit", "IPv4 only");
 	wrong("route add 10.0.0.1/8 via 10.0.0.1", 11, "bits set", "10.0.0.0/8");
 	wrong("route add 10.0.0.0/8 via 10.0.0.1,,10.0.0.2", 35, "via", "");
-	wrong("nat rule add dnat w destination 1.2.3.4:0 to 10.0.0.1", 41, "'0' is no port", "1 to 65535");
+	wrong("nat rule add dnat w destination 1.2.3.4:0 to 10.0.0.1", 41, "'0' is no port",
+	      "1 to 65535");
 	wrong("interface set lan pass protocol icmp port 1", 33, "protocol", "tcp or udp");
-	wrong("neighbour add 10.0.0.1 lladdr 02:0:0:0:0:1 interface lan", 31, "lladdr", "02:00:00:00:00:09");
+	wrong("neighbour add 10.0.0.1 lladdr 02:0:0:0:0:1 interface lan", 31, "lladdr",
+	      "02:00:00:00:00:09");
 	wrong("log set level loud", 15, "level", "one of error, warning, info, debug");
 }
 
 static void test_keys_that_belong_together_or_exclude_each_other(void **state)
 {
 	(void)state;
-	wrong("interface add lan mtu 1500", 27, "something is missing", "wants one of devargs, vlan");
-	wrong("interface add lan devargs x vlan 3 parent p", 29, "do not go together", "devargs, vlan");
+	wrong("interface add lan mtu 1500", 27, "something is missing",
+	      "wants one of devargs, vlan");
+	wrong("interface add lan devargs x vlan 3 parent p", 29, "do not go together",
+	      "devargs, vlan");
 	wrong("interface add lan vlan 3", 19, "'vlan' goes only with 'parent'", "parent");
 	wrong("interface add lan devargs x parent p", 29, "'parent' goes only with 'vlan'", "");
-	wrong("interface add lan vlan 3 parent p rxqs 2", 35, "'rxqs' goes only with 'devargs'", "");
+	wrong("interface add lan vlan 3 parent p rxqs 2", 35, "'rxqs' goes only with 'devargs'",
+	      "");
 	wrong("interface set lan pass protocol tcp", 19, "'pass' goes only with 'port'", "port");
 	wrong("interface set lan mtu 1500 port 3", 28, "'port' goes only with", "");
 	wrong("interface set lan", 18, "something is missing", "mtu, pass, no-pass");
@@ -455,7 +469,8 @@ static void test_keys_come_in_any_order(void **state)
 {
 	(void)state;
 	assert_int_equal(parse("nat rule add dnat web to 10.0.0.80:80 protocol tcp destination "
-			       "203.0.113.10:8080-8089 interface wan"), 1);
+			       "203.0.113.10:8080-8089 interface wan"),
+			 1);
 	assert_int_equal(cmd.def->variant, CLI_RULE_DNAT);
 	assert_string_equal(cli_get(&cmd, "NAME")->text, "web");
 	assert_int_equal(cli_get(&cmd, "protocol")->number, 6);
@@ -467,13 +482,14 @@ static void test_keys_come_in_any_order(void **state)
 
 static void test_values_mean_what_they_say(void **state)
 {
-	static const uint8_t mac[6] = { 2, 0, 0xaa, 0xBB, 0, 9 };
+	static const uint8_t mac[6] = {2, 0, 0xaa, 0xBB, 0, 9};
 
 	(void)state;
 	assert_int_equal(parse("neighbor add 10.0.0.9 lladdr 02:00:Aa:bB:00:09 interface lan"), 1);
 	assert_int_equal(cmd.def->id, CLI_NEIGHBOUR_ADD);
 	assert_memory_equal(cli_get(&cmd, "lladdr")->mac, mac, 6);
-	assert_int_equal(parse("nat pool add p addresses 10.0.0.1-10.0.0.3,10.0.1.1 ports 1024-65535"), 1);
+	assert_int_equal(
+		parse("nat pool add p addresses 10.0.0.1-10.0.0.3,10.0.1.1 ports 1024-65535"), 1);
 	assert_int_equal(cmd.list.n, 2);
 	assert_true(cmd.list.range[1].first_be == cmd.list.range[1].last_be);
 	assert_int_equal(cli_get(&cmd, "ports")->port_hi, 65535);
@@ -492,12 +508,20 @@ static void test_bare_noun_shows(void **state)
 		const char *text;
 		enum cli_id id;
 	} nouns[] = {
-		{ "interface", CLI_INTERFACE_SHOW }, { "interface lan", CLI_INTERFACE_SHOW },
-		{ "address", CLI_ADDRESS_SHOW }, { "neighbor", CLI_NEIGHBOUR_SHOW },
-		{ "route", CLI_ROUTE_SHOW }, { "route 10.0.0.0/8", CLI_ROUTE_SHOW },
-		{ "nat", CLI_NAT_SHOW }, { "nat pool", CLI_POOL_SHOW }, { "nat rule web", CLI_RULE_SHOW },
-		{ "nat timeout", CLI_TIMEOUT_SHOW }, { "nat session port 80", CLI_SESSION_SHOW },
-		{ "stats drops", CLI_STATS_SHOW }, { "config", CLI_CONFIG_SHOW }, { "worker", CLI_WORKER_SHOW },
+		{"interface", CLI_INTERFACE_SHOW},
+		{"interface lan", CLI_INTERFACE_SHOW},
+		{"address", CLI_ADDRESS_SHOW},
+		{"neighbor", CLI_NEIGHBOUR_SHOW},
+		{"route", CLI_ROUTE_SHOW},
+		{"route 10.0.0.0/8", CLI_ROUTE_SHOW},
+		{"nat", CLI_NAT_SHOW},
+		{"nat pool", CLI_POOL_SHOW},
+		{"nat rule web", CLI_RULE_SHOW},
+		{"nat timeout", CLI_TIMEOUT_SHOW},
+		{"nat session port 80", CLI_SESSION_SHOW},
+		{"stats drops", CLI_STATS_SHOW},
+		{"config", CLI_CONFIG_SHOW},
+		{"worker", CLI_WORKER_SHOW},
 	};
 
 	(void)state;
@@ -511,7 +535,7 @@ static void test_bare_noun_shows(void **state)
 
 static void test_words_may_be_shortened_only_where_allowed(void **state)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	(void)state;
 	assert_int_equal(parse("int add lan dev x"), -1);
@@ -617,13 +641,13 @@ static void test_completion_knows_where_names_come_from(void **state)
 
 static void test_help_and_manual_know_every_command(void **state)
 {
-	struct buf manual = { 0 };
+	struct buf manual = {0};
 
 	(void)state;
 	cli_help_manual(&manual);
 	for (unsigned i = 0; i < cli_n_commands; i++) {
 		const struct cli_command *c = &cli_commands[i];
-		struct buf b = { 0 };
+		struct buf b = {0};
 		unsigned n = 0;
 
 		while (c->words[n] != NULL)
@@ -644,13 +668,14 @@ static void test_help_and_manual_know_every_command(void **state)
 
 static void test_usage_shows_what_belongs_together(void **state)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	(void)state;
 	assert_int_equal(parse("interface set lan mtu 1500"), 1);
 	cli_help_usage(&b, cmd.def);
-	assert_string_equal(b.s, "interface set NAME (mtu BYTES | pass protocol tcp|udp port PORT | "
-				 "no-pass protocol tcp|udp port PORT)");
+	assert_string_equal(b.s,
+			    "interface set NAME (mtu BYTES | pass protocol tcp|udp port PORT | "
+			    "no-pass protocol tcp|udp port PORT)");
 	b.len = 0;
 	assert_int_equal(parse("route"), 1);
 	cli_help_usage(&b, cmd.def);
@@ -664,8 +689,8 @@ static void test_usage_shows_what_belongs_together(void **state)
 
 static void test_help_for_an_unknown_word_hints(void **state)
 {
-	static const char *const typo[] = { "interfce" };
-	struct buf b = { 0 };
+	static const char *const typo[] = {"interfce"};
+	struct buf b = {0};
 
 	(void)state;
 	assert_false(cli_help(&b, typo, 1, &err));
@@ -678,13 +703,16 @@ static void test_help_for_an_unknown_word_hints(void **state)
 static void test_tables_align_and_numbers_stand_right(void **state)
 {
 	static const struct cli_column columns[] = {
-		{ "NAME", "name", 0, false }, { "N", "n", 0, true }, { "VIA", "via[].gw", 0, false },
-		{ "NONE", "none", 0, false }, { "EITHER", "a|b.c", 0, false }, { 0 },
+		{"NAME", "name", 0, false},    {"N", "n", 0, true},
+		{"VIA", "via[].gw", 0, false}, {"NONE", "none", 0, false},
+		{"EITHER", "a|b.c", 0, false}, {0},
 	};
-	json_t *rows = json_loads("[{\"name\":\"x\",\"n\":5,\"via\":[{\"gw\":\"g1\"},{\"gw\":\"g2\"}],\"b\":{\"c\":true}},"
-				  "{\"name\":\"longer\",\"n\":1234,\"a\":\"q\"}]", 0, NULL);
+	json_t *rows = json_loads("[{\"name\":\"x\",\"n\":5,\"via\":[{\"gw\":\"g1\"},{\"gw\":"
+				  "\"g2\"}],\"b\":{\"c\":true}},"
+				  "{\"name\":\"longer\",\"n\":1234,\"a\":\"q\"}]",
+				  0, NULL);
 	struct render_table t;
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	(void)state;
 	render_table_start(&t, columns);
@@ -760,8 +788,25 @@ static uint32_t rnd(void)
 static void random_word(struct buf *b)
 {
 	static const char *const others[] = {
-		"10.0.0.1", "10.0.0.0/8", "1.2.3.4:80", "1.2.3.4:80-90", "lan", "\"", "\"\"", "a\\", "#", "-1", "99999999999",
-		"02:00:00:00:00:01", "on", "tcp", "1.1.1.1-1.1.1.9,2.2.2.2", "1.1.1.1,2.2.2.2", "::1", "[::1]:80", "\x80\xff",
+		"10.0.0.1",
+		"10.0.0.0/8",
+		"1.2.3.4:80",
+		"1.2.3.4:80-90",
+		"lan",
+		"\"",
+		"\"\"",
+		"a\\",
+		"#",
+		"-1",
+		"99999999999",
+		"02:00:00:00:00:01",
+		"on",
+		"tcp",
+		"1.1.1.1-1.1.1.9,2.2.2.2",
+		"1.1.1.1,2.2.2.2",
+		"::1",
+		"[::1]:80",
+		"\x80\xff",
 	};
 	const struct cli_command *c = &cli_commands[rnd() % cli_n_commands];
 	unsigned n = 0;
@@ -791,7 +836,7 @@ static void random_word(struct buf *b)
 static void check_any_line(struct buf *b)
 {
 	unsigned flags = rnd() % 2 ? CLI_ABBREVIATE : 0;
-	struct buf out = { 0 };
+	struct buf out = {0};
 	int ret;
 
 	snprintf(line, sizeof(line), "%s", b->s);
@@ -817,7 +862,7 @@ static void check_any_line(struct buf *b)
 
 static void test_random_words_never_confuse_the_parser(void **state)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	(void)state;
 	for (unsigned i = 0; i < 60000; i++) {
@@ -837,7 +882,7 @@ static void test_random_words_never_confuse_the_parser(void **state)
 
 static void test_random_bytes_never_confuse_the_parser(void **state)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	(void)state;
 	for (unsigned i = 0; i < 60000; i++) {
@@ -854,7 +899,7 @@ static void test_random_bytes_never_confuse_the_parser(void **state)
 /* Every good line with a byte changed, added or taken away. */
 static void test_examples_with_an_edit_never_confuse_the_parser(void **state)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	(void)state;
 	for (unsigned i = 0; i < cli_n_commands * 600; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration model of the daemon without a router: commands and their refusals, save and load, and the way from
- * one configuration to another, with every step of it failing once. The running router is a shadow under a journal.
+ * The configuration model of the daemon without a router: commands and their refusals, save and
+ * load, and the way from one configuration to another, with every step of it failing once. The
+ * running router is a shadow under a journal.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@
 /* ---- a router whose changes can be made to fail ---------------------------------------------- */
 
 static struct net below;
-static int fuse = -1;	/* changes that still succeed; -1: all */
+static int fuse = -1; /* changes that still succeed; -1: all */
 
 static bool burnt(struct fwd_err *err)
 {
@@ -32,7 +33,7 @@ static bool burnt(struct fwd_err *err)
 		fuse -= fuse > 0;
 		return false;
 	}
-	fuse = -1;	/* once */
+	fuse = -1; /* once */
 	if (err != NULL)
 		snprintf(err->msg, sizeof(err->msg), "fuse");
 	return true;
@@ -58,7 +59,8 @@ static int f_iface_del(void *ctx, const char *name, struct fwd_err *err)
 	return burnt(err) ? -5 : BELOW(iface_del, name, err);
 }
 
-static int f_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool add, struct fwd_err *err)
+static int f_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool add,
+			struct fwd_err *err)
 {
 	(void)ctx;
 	return burnt(err) ? -5 : BELOW(iface_pass, name, pass, add, err);
@@ -140,7 +142,7 @@ static void start(void)
 	failing.route_del = f_route_del;
 	failing.commit = f_commit;
 	fuse = -1;
-	assert_int_equal(router_init_running(&live, (struct net){ &failing, below.ctx }, publish), 0);
+	assert_int_equal(router_init_running(&live, (struct net){&failing, below.ctx}, publish), 0);
 }
 
 static void stop(void)
@@ -176,7 +178,7 @@ static void commit(void)
 
 static char *text_of(const struct router *r)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	buf_puts(&b, "");
 	save_text(&b, r);
@@ -237,10 +239,12 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	does("route add 0.0.0.0/0 via 203.0.113.254,203.0.113.253");
 	does("nat set filtering endpoint-independent hairpin off");
 	does("nat timeout set udp 120 tcp-established 9000");
-	does("nat pool add office addresses 203.0.113.10-203.0.113.20,203.0.113.30 ports 1024-65535");
+	does("nat pool add office addresses 203.0.113.10-203.0.113.20,203.0.113.30 ports "
+	     "1024-65535");
 	does("nat rule add snat out interface wan source 10.0.0.0/24 pool office");
 	does("nat rule add masquerade home interface wan source 10.0.20.0/24");
-	does("nat rule add dnat web interface wan protocol tcp destination 203.0.113.40:8080-8089 to 10.0.0.80:80");
+	does("nat rule add dnat web interface wan protocol tcp destination 203.0.113.40:8080-8089 "
+	     "to 10.0.0.80:80");
 	does("nat rule add static mail external 203.0.113.25 internal 10.0.0.25");
 	does("nat rule add exempt vpn source 10.0.0.0/24 destination 10.8.0.0/16");
 	does("log set level debug");
@@ -263,7 +267,8 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	   "nat pool add office addresses 203.0.113.10-203.0.113.20,203.0.113.30 ports 1024-65535\n"
 	   "nat rule add exempt vpn source 10.0.0.0/24 destination 10.8.0.0/16\n"
 	   "nat rule add static mail external 203.0.113.25 internal 10.0.0.25\n"
-	   "nat rule add dnat web interface wan protocol tcp destination 203.0.113.40:8080-8089 to 10.0.0.80:80\n"
+	   "nat rule add dnat web interface wan protocol tcp destination 203.0.113.40:8080-8089 to "
+	   "10.0.0.80:80\n"
 	   "nat rule add snat out interface wan source 10.0.0.0/24 pool office\n"
 	   "nat rule add masquerade home interface wan source 10.0.20.0/24\n");
 	stop();
@@ -272,11 +277,15 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 static void test_adding_the_same_again_is_done_and_changes_nothing(void **state)
 {
 	static const char *const lines[] = {
-		"interface add lan devargs net_null0", "address add 10.0.0.1/24 interface lan",
-		"interface set lan pass protocol tcp port 22", "route add 0.0.0.0/0 via 203.0.113.254",
+		"interface add lan devargs net_null0",
+		"address add 10.0.0.1/24 interface lan",
+		"interface set lan pass protocol tcp port 22",
+		"route add 0.0.0.0/0 via 203.0.113.254",
 		"neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 interface lan",
-		"nat pool add p addresses 203.0.113.10", "nat rule add snat out source 10.0.0.0/24 pool p",
-		"nat set max-sessions 1000000", "route set max-routes 1048576",
+		"nat pool add p addresses 203.0.113.10",
+		"nat rule add snat out source 10.0.0.0/24 pool p",
+		"nat set max-sessions 1000000",
+		"route set max-routes 1048576",
 	};
 
 	(void)state;
@@ -303,15 +312,20 @@ static void test_adding_with_other_values_is_refused_and_says_what_is_there(void
 	does("neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 interface lan");
 	does("nat pool add p addresses 203.0.113.10");
 	does("nat rule add snat out source 10.0.0.0/24 pool p");
-	refuses("interface add lan devargs net_null7", "exists", "interface add lan devargs net_null0");
+	refuses("interface add lan devargs net_null7", "exists",
+		"interface add lan devargs net_null0");
 	refuses("interface add lan2 devargs net_null0", "is interface 'lan' already", "");
 	refuses("address add 10.0.0.1/25 interface lan", "already", "");
 	refuses("address add 10.0.0.7/24 interface wan", "connected to 'lan'", "");
-	refuses("route add 0.0.0.0/0 via 203.0.113.253", "exists", "route add 0.0.0.0/0 via 203.0.113.254");
+	refuses("route add 0.0.0.0/0 via 203.0.113.253", "exists",
+		"route add 0.0.0.0/0 via 203.0.113.254");
 	refuses("neighbour add 10.0.0.9 lladdr 02:00:00:00:00:0a interface lan", "another MAC", "");
-	refuses("nat pool add p addresses 203.0.113.11", "exists", "nat pool add p addresses 203.0.113.10");
-	refuses("nat rule add snat out source 10.0.1.0/24 pool p", "exists", "nat rule add snat out source 10.0.0.0/24 pool p");
-	refuses("nat set max-sessions 2000", "is 1000000 and takes effect at start", "configuration file");
+	refuses("nat pool add p addresses 203.0.113.11", "exists",
+		"nat pool add p addresses 203.0.113.10");
+	refuses("nat rule add snat out source 10.0.1.0/24 pool p", "exists",
+		"nat rule add snat out source 10.0.0.0/24 pool p");
+	refuses("nat set max-sessions 2000", "is 1000000 and takes effect at start",
+		"configuration file");
 	stop();
 }
 
@@ -322,7 +336,8 @@ static void test_unknown_names_are_refused_with_the_nearest(void **state)
 	two_ports();
 	does("nat pool add office addresses 203.0.113.10");
 	does("nat rule add snat out source 10.0.0.0/24 pool office");
-	refuses("address add 10.1.0.1/24 interface lna", "no interface 'lna'", "did you mean 'lan'?");
+	refuses("address add 10.1.0.1/24 interface lna", "no interface 'lna'",
+		"did you mean 'lan'?");
 	refuses("interface del zzzzzz", "no interface 'zzzzzz'", "there are lan, wan");
 	refuses("nat rule del uot", "no rule 'uot'", "did you mean 'out'?");
 	refuses("nat rule add snat x pool offcie", "no pool 'offcie'", "did you mean 'office'?");
@@ -368,12 +383,18 @@ static void test_values_that_make_no_sense_are_refused(void **state)
 	refuses("route add 10.5.0.0/16 via 10.0.0.1", "router itself", "");
 	refuses("route add 10.5.0.0/16 via 10.0.0.2,10.0.0.2", "twice", "");
 	refuses("route add 10.0.0.0/24 via 10.0.0.2", "connected", "");
-	refuses("nat rule add dnat w destination 203.0.113.9:80 to 10.0.0.80", "ports need a protocol", "protocol tcp");
-	refuses("nat rule add dnat w protocol gre destination 203.0.113.9:80 to 10.0.0.80", "ports need", "");
-	refuses("nat rule add dnat w protocol tcp destination 203.0.113.9 to 10.0.0.80:80", "needs one in the destination", "");
-	refuses("nat rule add dnat w protocol tcp destination 203.0.113.9:80-81 to 10.0.0.80:80-83", "as many ports", "");
-	refuses("nat rule add dnat w protocol tcp destination 203.0.113.9:80-90 to 10.0.0.80:65530", "beyond 65535", "11");
-	refuses("nat rule add static s external 203.0.113.0/30 internal 10.0.0.0/29", "/29 is not external's /30", "same length");
+	refuses("nat rule add dnat w destination 203.0.113.9:80 to 10.0.0.80",
+		"ports need a protocol", "protocol tcp");
+	refuses("nat rule add dnat w protocol gre destination 203.0.113.9:80 to 10.0.0.80",
+		"ports need", "");
+	refuses("nat rule add dnat w protocol tcp destination 203.0.113.9 to 10.0.0.80:80",
+		"needs one in the destination", "");
+	refuses("nat rule add dnat w protocol tcp destination 203.0.113.9:80-81 to 10.0.0.80:80-83",
+		"as many ports", "");
+	refuses("nat rule add dnat w protocol tcp destination 203.0.113.9:80-90 to 10.0.0.80:65530",
+		"beyond 65535", "11");
+	refuses("nat rule add static s external 203.0.113.0/30 internal 10.0.0.0/29",
+		"/29 is not external's /30", "same length");
 	refuses("interface add q vlan 3 parent lan rxqs 2", "'rxqs' goes only with", "");
 	stop();
 }
@@ -383,9 +404,13 @@ static void test_rules_that_contradict_each_other_are_refused_whole(void **state
 	(void)state;
 	start();
 	two_ports();
-	does("nat rule add dnat a interface wan protocol tcp destination 203.0.113.9:80-90 to 10.0.0.80:80");
-	refuses("nat rule add dnat b interface wan protocol tcp destination 203.0.113.9:85 to 10.0.0.81", "b", "");
-	does("nat rule add dnat c interface wan protocol udp destination 203.0.113.9:85 to 10.0.0.81");
+	does("nat rule add dnat a interface wan protocol tcp destination 203.0.113.9:80-90 to "
+	     "10.0.0.80:80");
+	refuses("nat rule add dnat b interface wan protocol tcp destination 203.0.113.9:85 to "
+		"10.0.0.81",
+		"b", "");
+	does("nat rule add dnat c interface wan protocol udp destination 203.0.113.9:85 to "
+	     "10.0.0.81");
 	stop();
 }
 
@@ -466,12 +491,14 @@ static struct load *load_text(const char *text)
 	return l;
 }
 
-static void has_error(const struct load *l, unsigned i, unsigned line, unsigned column, const char *message)
+static void has_error(const struct load *l, unsigned i, unsigned line, unsigned column,
+		      const char *message)
 {
 	assert_true(i < l->n_errors);
 	if (l->errors[i].line != line || l->errors[i].e.column != column ||
 	    strstr(l->errors[i].e.message, message) == NULL)
-		fail_msg("error %u: %u:%u: %s", i, l->errors[i].line, l->errors[i].e.column, l->errors[i].e.message);
+		fail_msg("error %u: %u:%u: %s", i, l->errors[i].line, l->errors[i].e.column,
+			 l->errors[i].e.message);
 }
 
 static void test_load_lists_all_errors_with_their_places(void **state)
@@ -513,8 +540,9 @@ static void test_load_counts_errors_beyond_those_it_lists(void **state)
 
 static void test_load_takes_any_pieces_of_lines(void **state)
 {
-	static const char text[] = "interface add lan devargs net_null0\r\naddress add 10.0.0.1/24 interface lan\n"
-				   "route add 0.0.0.0/0 via 10.0.0.254";
+	static const char text[] =
+		"interface add lan devargs net_null0\r\naddress add 10.0.0.1/24 interface lan\n"
+		"route add 0.0.0.0/0 via 10.0.0.254";
 	char *whole = NULL;
 
 	(void)state;
@@ -523,7 +551,8 @@ static void test_load_takes_any_pieces_of_lines(void **state)
 		char *now;
 
 		for (size_t at = 0; at < sizeof(text) - 1; at += step)
-			load_feed(l, text + at, at + step < sizeof(text) - 1 ? step : sizeof(text) - 1 - at);
+			load_feed(l, text + at,
+				  at + step < sizeof(text) - 1 ? step : sizeof(text) - 1 - at);
 		assert_true(load_finish(l));
 		now = text_of(&l->router);
 		if (whole != NULL)
@@ -552,11 +581,12 @@ static void test_load_refuses_an_endless_line_and_goes_on(void **state)
 
 static void test_load_names_the_line_of_a_rule_that_contradicts(void **state)
 {
-	struct load *l = load_text("interface add wan devargs net_null0\n"
-				   "nat rule add dnat a protocol tcp destination 203.0.113.9:80 to 10.0.0.80\n"
-				   "nat rule add dnat b protocol udp destination 203.0.113.9:80 to 10.0.0.80\n"
-				   "nat rule add dnat c protocol tcp destination 203.0.113.9:80 to 10.0.0.81\n"
-				   "nat rule add dnat d protocol tcp destination 203.0.113.9:81 to 10.0.0.81\n");
+	struct load *l = load_text(
+		"interface add wan devargs net_null0\n"
+		"nat rule add dnat a protocol tcp destination 203.0.113.9:80 to 10.0.0.80\n"
+		"nat rule add dnat b protocol udp destination 203.0.113.9:80 to 10.0.0.80\n"
+		"nat rule add dnat c protocol tcp destination 203.0.113.9:80 to 10.0.0.81\n"
+		"nat rule add dnat d protocol tcp destination 203.0.113.9:81 to 10.0.0.81\n");
 
 	(void)state;
 	assert_false(load_finish(l));
@@ -586,7 +616,8 @@ static void test_load_takes_sizes_that_are_settled_at_start(void **state)
 
 static void test_example_configurations_load_and_round_trip(void **state)
 {
-	static const char *const files[] = { "home-gateway.conf", "server-edge.conf", "carrier-small.conf" };
+	static const char *const files[] = {"home-gateway.conf", "server-edge.conf",
+					    "carrier-small.conf"};
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
@@ -655,8 +686,9 @@ static void load_into_live(const char *text)
 	load_free(l);
 }
 
-#define BASE "interface add lan devargs net_null0\ninterface add wan devargs net_null1\n"                  \
-	     "address add 10.0.0.1/24 interface lan\naddress add 203.0.113.1/24 interface wan\n"
+#define BASE                                                                                       \
+	"interface add lan devargs net_null0\ninterface add wan devargs net_null1\n"               \
+	"address add 10.0.0.1/24 interface lan\naddress add 203.0.113.1/24 interface wan\n"
 
 static void test_rules_that_stay_keep_their_ids_over_a_load(void **state)
 {
@@ -682,8 +714,8 @@ static void test_rules_that_stay_keep_their_ids_over_a_load(void **state)
 	assert_int_equal(id_of("a"), a);
 	assert_int_equal(id_of("c"), c);
 	assert_true(id_of("b") != b);
-	assert_true(id_of("n1") < a && a < id_of("b") && id_of("b") < id_of("n2") && id_of("n2") < c &&
-		    c < id_of("n3"));
+	assert_true(id_of("n1") < a && a < id_of("b") && id_of("b") < id_of("n2") &&
+		    id_of("n2") < c && c < id_of("n3"));
 	/* the order turned round: at most one of two can keep its id */
 	b = id_of("b");
 	load_into_live(BASE "nat rule add masquerade c interface wan source 10.0.0.3\n"
@@ -702,9 +734,9 @@ static void test_ids_are_never_zero_never_twice_and_always_in_order(void **state
 	(void)state;
 	start();
 	for (unsigned round = 0; round < 200; round++) {
-		struct buf b = { 0 };
+		struct buf b = {0};
 		unsigned n = 0;
-		bool used[24] = { false };
+		bool used[24] = {false};
 
 		buf_puts(&b, BASE);
 		for (unsigned i = 0; i < 16; i++) {
@@ -714,12 +746,16 @@ static void test_ids_are_never_zero_never_twice_and_always_in_order(void **state
 				continue;
 			used[k] = true;
 			n++;
-			buf_printf(&b, "nat rule add masquerade r%u interface wan source 10.0.%u.0/24\n", k, k);
+			buf_printf(
+				&b,
+				"nat rule add masquerade r%u interface wan source 10.0.%u.0/24\n",
+				k, k);
 		}
 		load_into_live(b.s);
 		assert_int_equal(live.nat.n_rules, n);
 		for (unsigned i = 0; i < n; i++)
-			assert_true(live.nat.rules[i].r.id > (i > 0 ? live.nat.rules[i - 1].r.id : 0));
+			assert_true(live.nat.rules[i].r.id >
+				    (i > 0 ? live.nat.rules[i - 1].r.id : 0));
 		assert_true(live.nat.last_rule_id >= live.nat.rules[n - 1].r.id);
 		buf_free(&b);
 	}
@@ -731,9 +767,11 @@ static void test_first_address_of_an_interface_is_what_the_file_says(void **stat
 	(void)state;
 	start();
 	load_into_live(BASE "route add 0.0.0.0/0 via 203.0.113.254\n");
-	load_into_live("interface add lan devargs net_null0\ninterface add wan devargs net_null1\n"
-		       "address add 10.0.0.1/24 interface lan\naddress add 203.0.113.7/24 interface wan\n"
-		       "address add 203.0.113.1/24 interface wan\nroute add 0.0.0.0/0 via 203.0.113.254\n");
+	load_into_live(
+		"interface add lan devargs net_null0\ninterface add wan devargs net_null1\n"
+		"address add 10.0.0.1/24 interface lan\naddress add 203.0.113.7/24 interface wan\n"
+		"address add 203.0.113.1/24 interface wan\nroute add 0.0.0.0/0 via "
+		"203.0.113.254\n");
 	is("interface add lan devargs net_null0\ninterface add wan devargs net_null1\n"
 	   "address add 10.0.0.1/24 interface lan\naddress add 203.0.113.7/24 interface wan\n"
 	   "address add 203.0.113.1/24 interface wan\nroute add 0.0.0.0/0 via 203.0.113.254\n");
@@ -750,11 +788,11 @@ static uint32_t rnd(uint32_t n)
 	return (uint32_t)(seed >> 11) % n;
 }
 
-/* Random commands, those that make sense of them; few names and addresses, so that two configurations have much in
- * common and much not. */
+/* Random commands, those that make sense of them; few names and addresses, so that two
+ * configurations have much in common and much not. */
 static void random_config(struct router *r, unsigned n)
 {
-	static const char *const names[] = { "lan", "wan", "dmz", "v1", "v2" };
+	static const char *const names[] = {"lan", "wan", "dmz", "v1", "v2"};
 	char line[256];
 
 	for (unsigned i = 0; i < n; i++) {
@@ -764,11 +802,13 @@ static void random_config(struct router *r, unsigned n)
 		switch (rnd(12)) {
 		case 0:
 			snprintf(line, sizeof(line), "interface add %s devargs net_null%u%s", a, x,
-				 z == 0 ? " mtu 1500" : z == 1 ? " mtu 1400 rxqs 2" : "");
+				 z == 0	  ? " mtu 1500"
+				 : z == 1 ? " mtu 1400 rxqs 2"
+					  : "");
 			break;
 		case 1:
-			snprintf(line, sizeof(line), "interface add %s vlan %u parent %s%s", v, y, a,
-				 z == 0 ? " mtu 1300" : "");
+			snprintf(line, sizeof(line), "interface add %s vlan %u parent %s%s", v, y,
+				 a, z == 0 ? " mtu 1300" : "");
 			break;
 		case 2:
 			snprintf(line, sizeof(line), "interface set %s pass protocol %s port %u", a,
@@ -776,31 +816,38 @@ static void random_config(struct router *r, unsigned n)
 			break;
 		case 3:
 		case 4:
-			snprintf(line, sizeof(line), "address add 10.%u.%u.%u/24 interface %s", x, z, y, any);
+			snprintf(line, sizeof(line), "address add 10.%u.%u.%u/24 interface %s", x,
+				 z, y, any);
 			break;
 		case 5:
-			snprintf(line, sizeof(line), "neighbour add 10.%u.%u.9 lladdr 02:00:00:00:00:0%u interface %s", x,
-				 z, y, any);
+			snprintf(line, sizeof(line),
+				 "neighbour add 10.%u.%u.9 lladdr 02:00:00:00:00:0%u interface %s",
+				 x, z, y, any);
 			break;
 		case 6:
 		case 7:
-			snprintf(line, sizeof(line), "route add 20.%u.0.0/16 via 10.%u.%u.200%s", rnd(6), x, z,
-				 y == 1 ? ",10.1.1.201" : "");
+			snprintf(line, sizeof(line), "route add 20.%u.0.0/16 via 10.%u.%u.200%s",
+				 rnd(6), x, z, y == 1 ? ",10.1.1.201" : "");
 			break;
 		case 8:
-			snprintf(line, sizeof(line), "nat pool add p%u addresses 203.0.113.%u", x, y);
+			snprintf(line, sizeof(line), "nat pool add p%u addresses 203.0.113.%u", x,
+				 y);
 			break;
 		case 9:
-			snprintf(line, sizeof(line), "nat rule add snat s%u interface %s source 10.%u.0.0/16 pool p%u", x,
-				 any, y, z);
+			snprintf(line, sizeof(line),
+				 "nat rule add snat s%u interface %s source 10.%u.0.0/16 pool p%u",
+				 x, any, y, z);
 			break;
 		case 10:
-			snprintf(line, sizeof(line), "nat rule add masquerade m%u interface %s source 10.%u.0.0/16", x,
+			snprintf(line, sizeof(line),
+				 "nat rule add masquerade m%u interface %s source 10.%u.0.0/16", x,
 				 any, y);
 			break;
 		default:
 			if (z < 2)
-				snprintf(line, sizeof(line), z == 0 ? "nat set hairpin off" : "nat timeout set udp 200");
+				snprintf(line, sizeof(line),
+					 z == 0 ? "nat set hairpin off"
+						: "nat timeout set udp 200");
 			else
 				snprintf(line, sizeof(line), "interface set %s mtu 1350", a);
 			break;
@@ -820,7 +867,8 @@ static void test_save_load_save_gives_the_same_text(void **state)
 		first = text_of(&a->router);
 		b = load_text(first);
 		if (!load_finish(b))
-			fail_msg("line %u: %s\n%s", b->errors[0].line, b->errors[0].e.message, first);
+			fail_msg("line %u: %s\n%s", b->errors[0].line, b->errors[0].e.message,
+				 first);
 		second = text_of(&b->router);
 		assert_string_equal(first, second);
 		free(first);
@@ -843,7 +891,8 @@ static void test_load_over_any_configuration_gives_the_new_one(void **state)
 			text = text_of(&want->router);
 			if (!transition(&live, &want->router, &err)) {
 				now = text_of(&live);
-				fail_msg("round %u: %s\nfrom\n%s\nto\n%s", i, err.message, now, text);
+				fail_msg("round %u: %s\nfrom\n%s\nto\n%s", i, err.message, now,
+					 text);
 			}
 			is(text);
 			free(text);
@@ -902,12 +951,13 @@ static void test_many_routes_come_and_go(void **state)
 	(void)state;
 	load_feed(l, BASE, strlen(BASE));
 	for (unsigned i = 0; i < 50000; i++) {
-		snprintf(line, sizeof(line), "route add %u.%u.%u.0/24 via 203.0.113.254\n", 20 + (i >> 16), i >> 8 & 255,
-			 i & 255);
+		snprintf(line, sizeof(line), "route add %u.%u.%u.0/24 via 203.0.113.254\n",
+			 20 + (i >> 16), i >> 8 & 255, i & 255);
 		load_feed(l, line, strlen(line));
 	}
 	for (unsigned i = 0; i < 50000; i += 2) {
-		snprintf(line, sizeof(line), "route del %u.%u.%u.0/24\n", 20 + (i >> 16), i >> 8 & 255, i & 255);
+		snprintf(line, sizeof(line), "route del %u.%u.%u.0/24\n", 20 + (i >> 16),
+			 i >> 8 & 255, i & 255);
 		load_feed(l, line, strlen(line));
 	}
 	load_feed(l, "route add 20.0.0.0/24 via 203.0.113.253\n", 40);
