@@ -14,8 +14,8 @@ typedef __m256i vec;
 #define IMPL		    csum_impl_avx2
 #define IMPL_NAME	    "avx2"
 #define IMPL_CROSSOVER	    0
-#define IMPL_COPY_CROSSOVER 0
-#define IMPL_PREFETCH	    0 /* none is fastest on Zen 5, warm and cold (csum-perf --tune) */
+#define IMPL_COPY_CROSSOVER 192 /* csum-perf --copy */
+#define IMPL_PREFETCH	    0	/* none is fastest on Zen 5, warm and cold (csum-perf --tune) */
 
 TINLINE vec load(const unsigned char *p)
 {

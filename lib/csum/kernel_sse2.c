@@ -9,13 +9,12 @@
 #define TINLINE static inline __attribute__((always_inline)) TARGET
 
 typedef __m128i vec;
-#define VEC	  16
-#define SHORT_MAX 16
-#define IMPL	  csum_impl_sse2
-#define IMPL_NAME "sse2"
-/* Add-with-carry is faster below (csum-perf --tune). */
-#define IMPL_CROSSOVER	    512
-#define IMPL_COPY_CROSSOVER 256
+#define VEC		    16
+#define SHORT_MAX	    16
+#define IMPL		    csum_impl_sse2
+#define IMPL_NAME	    "sse2"
+#define IMPL_CROSSOVER	    0
+#define IMPL_COPY_CROSSOVER 256 /* csum-perf --copy */
 #define IMPL_PREFETCH	    512
 
 TINLINE vec load(const unsigned char *p)

@@ -62,15 +62,26 @@ TINLINE vec load_last(const unsigned char *end, size_t len)
 	return both(load(end - VEC), load(&window[len]));
 }
 
-/* VEC < len <= 8 * VEC: no loop, so no registers to save. */
+/* VEC < len <= 16 * VEC: no loop, so no registers to save. */
 TINLINE uint32_t sum_few(const unsigned char *p, size_t len)
 {
 	size_t even = len & ~(size_t)1;
-	size_t n = (even - 1) / VEC; /* vectors before the last one, which may overlap: 1 to 7 */
+	size_t n = (even - 1) / VEC; /* vectors before the last one, which may overlap: 1 to 15 */
 	uint32_t last = p[len - 1] & -(uint32_t)(len & 1);
 	uint32_t bias = (uint32_t)(n + 1) * (VEC / 2 * 0x8000u);
 	vec a = add_words(zero(), biased(load_last(p + even, even - n * VEC))), b = zero();
 
+	if (n & 8) {
+		b = add_vec(b, p, NULL, false);
+		a = add_vec(a, p + VEC, NULL, false);
+		b = add_vec(b, p + 2 * VEC, NULL, false);
+		a = add_vec(a, p + 3 * VEC, NULL, false);
+		b = add_vec(b, p + 4 * VEC, NULL, false);
+		a = add_vec(a, p + 5 * VEC, NULL, false);
+		b = add_vec(b, p + 6 * VEC, NULL, false);
+		a = add_vec(a, p + 7 * VEC, NULL, false);
+		p += 8 * VEC;
+	}
 	if (n & 4) {
 		b = add_vec(b, p, NULL, false);
 		a = add_vec(a, p + VEC, NULL, false);
@@ -168,7 +179,7 @@ static TARGET csum_sum_t impl_partial(const void *buf, size_t len, csum_sum_t su
 
 	if (len <= SHORT_MAX)
 		return csum_fold64(csum_add64(csum_short(p, len), sum));
-	if (len <= 8 * VEC)
+	if (len <= 16 * VEC)
 		return csum_add(sum, sum_few(p, len));
 	return sum_rest(p, len, sum);
 }
