@@ -6,7 +6,7 @@
 
 void call_worker(unsigned worker, void (*fn)(void *arg, unsigned worker), void *arg)
 {
-	struct worker_request r = { .fn = fn, .arg = arg };
+	struct worker_request r = {.fn = fn, .arg = arg};
 	struct worker *w = dp.workers[worker];
 
 	while (rte_ring_sp_enqueue(w->requests, &r) != 0)
@@ -14,7 +14,7 @@ void call_worker(unsigned worker, void (*fn)(void *arg, unsigned worker), void *
 	for (unsigned spins = 0; !atomic_load_explicit(&r.done, memory_order_acquire); spins++) {
 		if (spins < 1000)
 			rte_pause();
-		else	/* the worker may need this core */
+		else /* the worker may need this core */
 			sched_yield();
 	}
 }

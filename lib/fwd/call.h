@@ -7,7 +7,8 @@
 
 #include "worker_ctx.h"
 
-/* Runs fn(arg, worker) on that worker and waits for it. fn must be short: a slice. Control thread. */
+/* Runs fn(arg, worker) on that worker and waits for it. fn must be short: a slice. Control thread.
+ */
 void call_worker(unsigned worker, void (*fn)(void *arg, unsigned worker), void *arg);
 
 /* Serves what is waiting. Worker thread. */

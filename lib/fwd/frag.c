@@ -8,7 +8,8 @@
 
 #define FRAGMENTS_MAX 64
 
-void frag_send(struct worker *w, struct rte_mbuf *m, uint16_t mtu, uint32_t nh, rte_be32_t dst_be, uint16_t ingress)
+void frag_send(struct worker *w, struct rte_mbuf *m, uint16_t mtu, uint32_t nh, rte_be32_t dst_be,
+	       uint16_t ingress)
 {
 	struct rte_mbuf *out[FRAGMENTS_MAX];
 	int n;

@@ -7,8 +7,9 @@
 
 #include "worker_ctx.h"
 
-/* Cuts the datagram m (at its IPv4 header, without DF, longer than mtu) and sends the fragments to next hop nh.
- * Takes the mbuf. */
-void frag_send(struct worker *w, struct rte_mbuf *m, uint16_t mtu, uint32_t nh, rte_be32_t dst_be, uint16_t ingress);
+/* Cuts the datagram m (at its IPv4 header, without DF, longer than mtu) and sends the fragments to
+ * next hop nh. Takes the mbuf. */
+void frag_send(struct worker *w, struct rte_mbuf *m, uint16_t mtu, uint32_t nh, rte_be32_t dst_be,
+	       uint16_t ingress);
 
 #endif /* FWD_FRAG_H */

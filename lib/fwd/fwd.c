@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Life of the dataplane: takes all memory, starts control's part and the workers, and undoes it. Control thread.
+ * Life of the dataplane: takes all memory, starts control's part and the workers, and undoes it.
+ * Control thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,17 +30,20 @@ static int start_shared(struct fwd_err *err)
 
 	dp.punt_event_fd = -1;
 	RTE_LCORE_FOREACH_WORKER(lcore)
-		dp.n_workers++;
+	dp.n_workers++;
 	if (dp.n_workers == 0)
-		return dp_err(err, -EINVAL, "no worker: give EAL at least two lcores, such as --lcores 0@0,1@1");
+		return dp_err(err, -EINVAL,
+			      "no worker: give EAL at least two lcores, such as --lcores 0@0,1@1");
 	if (dp.n_workers > FWD_MAX_WORKERS)
-		return dp_err(err, -EINVAL, "%u workers, at most %u are possible", dp.n_workers, FWD_MAX_WORKERS);
+		return dp_err(err, -EINVAL, "%u workers, at most %u are possible", dp.n_workers,
+			      FWD_MAX_WORKERS);
 
-	dp.pool = port_pool_create("packets", dp.params.mbufs, POOL_CACHE, sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM,
-				   err);
+	dp.pool = port_pool_create("packets", dp.params.mbufs, POOL_CACHE,
+				   sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM, err);
 	if (dp.pool == NULL)
 		return -ENOMEM;
-	dp.nexthops = rte_zmalloc("nexthops", FWD_MAX_NH * sizeof(*dp.nexthops), RTE_CACHE_LINE_SIZE);
+	dp.nexthops =
+		rte_zmalloc("nexthops", FWD_MAX_NH * sizeof(*dp.nexthops), RTE_CACHE_LINE_SIZE);
 	qsbr_size = rte_rcu_qsbr_get_memsize(FWD_MAX_WORKERS);
 	dp.qsbr = rte_zmalloc("qsbr", qsbr_size, RTE_CACHE_LINE_SIZE);
 	if (dp.nexthops == NULL || dp.qsbr == NULL)
@@ -51,7 +55,8 @@ static int start_shared(struct fwd_err *err)
 	if (dp.punt == NULL || dp.punt_event_fd < 0)
 		return dp_err(err, -ENOMEM, "no memory for the ring to the control thread");
 	for (unsigned i = 0; i <= dp.n_workers; i++) {
-		dp.counters[i] = rte_zmalloc("counters", sizeof(*dp.counters[i]), RTE_CACHE_LINE_SIZE);
+		dp.counters[i] =
+			rte_zmalloc("counters", sizeof(*dp.counters[i]), RTE_CACHE_LINE_SIZE);
 		if (dp.counters[i] == NULL)
 			return dp_err(err, -ENOMEM, "no memory for counters");
 	}
@@ -72,7 +77,8 @@ static int start_workers(struct fwd_err *err)
 {
 	unsigned lcore, id = 0;
 
-	RTE_LCORE_FOREACH_WORKER(lcore) {
+	RTE_LCORE_FOREACH_WORKER(lcore)
+	{
 		dp.workers[id] = worker_create(id, lcore, id == dp.nat_owner, err);
 		if (dp.workers[id] == NULL)
 			return -ENOMEM;
@@ -93,7 +99,7 @@ int fwd_start(const struct fwd_params *params, struct fwd_err *err)
 {
 	int rc;
 
-	dp = (struct fwd_dp){ .log = params->log, .params = *params };
+	dp = (struct fwd_dp){.log = params->log, .params = *params};
 	if (dp.params.max_sessions == 0)
 		dp.params.max_sessions = 1000000;
 	if (dp.params.max_routes == 0)
@@ -148,5 +154,5 @@ void fwd_stop(void)
 	rte_free(dp.qsbr);
 	rte_free(dp.nexthops);
 	rte_mempool_free(dp.pool);
-	dp = (struct fwd_dp){ .punt_event_fd = -1 };
+	dp = (struct fwd_dp){.punt_event_fd = -1};
 }

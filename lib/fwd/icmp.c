@@ -9,9 +9,9 @@
 #include "icmp.h"
 #include "output.h"
 
-#define ICMP_DATAGRAM_MAX 576	/* RFC 1812 4.3.2.3 */
-#define ICMP_TTL          64
-#define ICMP_TOS          0xc0	/* internetwork control, RFC 1812 4.3.2.5 */
+#define ICMP_DATAGRAM_MAX 576 /* RFC 1812 4.3.2.3 */
+#define ICMP_TTL	  64
+#define ICMP_TOS	  0xc0 /* internetwork control, RFC 1812 4.3.2.5 */
 
 rte_be32_t icmp_source(const struct dp_iface *iface, rte_be32_t peer_be)
 {
@@ -22,8 +22,8 @@ rte_be32_t icmp_source(const struct dp_iface *iface, rte_be32_t peer_be)
 	return iface->n_addrs > 0 ? iface->addrs[0].addr_be : 0;
 }
 
-/* RFC 1812 4.3.2.7: never about ICMP errors, later fragments, or what came from no single host. Broadcast and multicast
- * were dropped before. */
+/* RFC 1812 4.3.2.7: never about ICMP errors, later fragments, or what came from no single host.
+ * Broadcast and multicast were dropped before. */
 static bool may_answer(const struct rte_ipv4_hdr *ip, uint32_t contiguous)
 {
 	uint32_t ihl = (ip->version_ihl & 0xfu) * 4;
@@ -37,8 +37,15 @@ static bool may_answer(const struct rte_ipv4_hdr *ip, uint32_t contiguous)
 		if (contiguous <= ihl)
 			return false;
 		switch (*((const uint8_t *)ip + ihl)) {
-		case 0: case 8: case 13: case 14: case 15: case 16: case 17: case 18:
-			break;		/* queries and replies only: unknown types may be errors */
+		case 0:
+		case 8:
+		case 13:
+		case 14:
+		case 15:
+		case 16:
+		case 17:
+		case 18:
+			break; /* queries and replies only: unknown types may be errors */
 		default:
 			return false;
 		}
@@ -46,8 +53,8 @@ static bool may_answer(const struct rte_ipv4_hdr *ip, uint32_t contiguous)
 	return true;
 }
 
-struct rte_mbuf *icmp_build(const struct rte_mbuf *m, rte_be32_t src_be, uint8_t type, uint8_t code, uint16_t mtu,
-			    uint16_t ip_id)
+struct rte_mbuf *icmp_build(const struct rte_mbuf *m, rte_be32_t src_be, uint8_t type, uint8_t code,
+			    uint16_t mtu, uint16_t ip_id)
 {
 	const struct rte_ipv4_hdr *in = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
 	const uint16_t headers = sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_icmp_hdr);
@@ -82,7 +89,7 @@ struct rte_mbuf *icmp_build(const struct rte_mbuf *m, rte_be32_t src_be, uint8_t
 	*icmp = (struct rte_icmp_hdr){
 		.icmp_type = type,
 		.icmp_code = code,
-		.icmp_seq_nb = rte_cpu_to_be_16(mtu),	/* RFC 1191: the next hop's MTU is here */
+		.icmp_seq_nb = rte_cpu_to_be_16(mtu), /* RFC 1191: the next hop's MTU is here */
 	};
 	bytes = rte_pktmbuf_read(m, 0, quote, icmp + 1);
 	if (bytes != (const void *)(icmp + 1))
@@ -114,7 +121,7 @@ void icmp_error(struct worker *w, const struct pkt *p, uint8_t type, uint8_t cod
 
 void icmp_host_unreachable(struct rte_mbuf *m)
 {
-	static struct token_bucket bucket = { .rate_s = 100, .burst = 50 };
+	static struct token_bucket bucket = {.rate_s = 100, .burst = 50};
 	static uint16_t ip_id;
 	const struct fwd_snapshot *snap = atomic_load(&dp.snapshot);
 	struct dp_counters *c = dp.counters[dp.n_workers];
@@ -125,16 +132,16 @@ void icmp_host_unreachable(struct rte_mbuf *m)
 	dp_drop_count(c, ingress, FWD_D_host_unreachable);
 	if (ingress < FWD_MAX_IFACES && (snap->ifaces[ingress].flags & IFACE_PRESENT)) {
 		if (token_take(&bucket, rte_get_timer_cycles() * 1000 / rte_get_timer_hz()))
-			e = icmp_build(m, icmp_source(&snap->ifaces[ingress], ip->src_addr), ICMP_UNREACHABLE,
-				       ICMP_HOST_UNREACHABLE, 0, ip_id++);
+			e = icmp_build(m, icmp_source(&snap->ifaces[ingress], ip->src_addr),
+				       ICMP_UNREACHABLE, ICMP_HOST_UNREACHABLE, 0, ip_id++);
 		else
 			c->events[FWD_E_icmp_errors_limited]++;
 	}
 	rte_pktmbuf_free(m);
 	if (e == NULL)
 		return;
-	/* the datagram was translated before it was held: its error goes the way of one from outside, so that the
-	 * quote and the address that it goes to are translated back */
+	/* the datagram was translated before it was held: its error goes the way of one from
+	 * outside, so that the quote and the address that it goes to are translated back */
 	fwd_priv(e)->iface = ingress;
 	if (rte_ring_mp_enqueue(dp.handover[dp.nat_owner], e) != 0)
 		rte_pktmbuf_free(e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ICMP errors that the router makes (RFC 792, RFC 1812 4.3): when one may be sent, its source, its quote, its rate.
+ * ICMP errors that the router makes (RFC 792, RFC 1812 4.3): when one may be sent, its source, its
+ * quote, its rate.
  */
 #ifndef FWD_ICMP_H
 #define FWD_ICMP_H
@@ -21,20 +22,23 @@ enum {
 	ICMP_ADMIN_PROHIBITED = 13,
 };
 
-/* Sends an error about p (which is as it came in) to its source, if RFC 1812 4.3.2.7 allows one and the rate does.
- * mtu: with ICMP_FRAGMENTATION_NEEDED, else 0. p's mbuf stays the caller's. Worker thread. */
+/* Sends an error about p (which is as it came in) to its source, if RFC 1812 4.3.2.7 allows one and
+ * the rate does. mtu: with ICMP_FRAGMENTATION_NEEDED, else 0. p's mbuf stays the caller's. Worker
+ * thread. */
 void icmp_error(struct worker *w, const struct pkt *p, uint8_t type, uint8_t code, uint16_t mtu);
 
-/* Builds such an error about the datagram at m's first byte, from src_be; NULL when none may be sent or no buffer is
- * free. Any thread. */
-struct rte_mbuf *icmp_build(const struct rte_mbuf *m, rte_be32_t src_be, uint8_t type, uint8_t code, uint16_t mtu,
-			    uint16_t ip_id);
+/* Builds such an error about the datagram at m's first byte, from src_be; NULL when none may be
+ * sent or no buffer is free. Any thread. */
+struct rte_mbuf *icmp_build(const struct rte_mbuf *m, rte_be32_t src_be, uint8_t type, uint8_t code,
+			    uint16_t mtu, uint16_t ip_id);
 
-/* The address by which the router speaks on an interface to peer_be: one in the same prefix, else the first; 0: none. */
+/* The address by which the router speaks on an interface to peer_be: one in the same prefix, else
+ * the first; 0: none. */
 rte_be32_t icmp_source(const struct dp_iface *iface, rte_be32_t peer_be);
 
-/* For control: a datagram that waited for a neighbour in vain, at its IPv4 header. Counts it, answers ICMP host
- * unreachable by way of the worker that translates, and frees it. Control thread. */
+/* For control: a datagram that waited for a neighbour in vain, at its IPv4 header. Counts it,
+ * answers ICMP host unreachable by way of the worker that translates, and frees it. Control thread.
+ */
 void icmp_host_unreachable(struct rte_mbuf *m);
 
 #endif /* FWD_ICMP_H */

@@ -11,7 +11,8 @@
 
 #define LOCAL_TTL 64
 
-/* Turns an echo request round (RFC 1122 3.2.2.6): same data, addresses swapped, a TTL of its own. */
+/* Turns an echo request round (RFC 1122 3.2.2.6): same data, addresses swapped, a TTL of its own.
+ */
 static void echo_reply(struct worker *w, struct pkt *p)
 {
 	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(p->m, struct rte_ipv4_hdr *);
@@ -40,7 +41,8 @@ void local_deliver(struct worker *w, struct pkt *p)
 	const struct nat_pkt *n = &p->nat;
 
 	if ((n->flags & NAT_PKT_FRAGMENT) || p->l4_drop != 0) {
-		worker_drop(w, p->m, n->iface, p->l4_drop != 0 ? p->l4_drop : FWD_D_local_unhandled);
+		worker_drop(w, p->m, n->iface,
+			    p->l4_drop != 0 ? p->l4_drop : FWD_D_local_unhandled);
 		return;
 	}
 	switch (n->key.proto) {
@@ -58,7 +60,7 @@ void local_deliver(struct worker *w, struct pkt *p)
 	case IPPROTO_UDP:
 		icmp_error(w, p, ICMP_UNREACHABLE, ICMP_PORT_UNREACHABLE, 0);
 		break;
-	default:	/* the router has no TCP, and nothing else either */
+	default: /* the router has no TCP, and nothing else either */
 		icmp_error(w, p, ICMP_UNREACHABLE, ICMP_PROTOCOL_UNREACHABLE, 0);
 	}
 	worker_drop(w, p->m, n->iface, FWD_D_local_unreachable);

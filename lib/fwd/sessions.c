@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions for people: lists, clears and table use, asked of the worker that owns translation in slices between its
- * bursts. Control thread.
+ * Sessions for people: lists, clears and table use, asked of the worker that owns translation in
+ * slices between its bursts. Control thread.
  */
 #include "call.h"
 
-#define SLICE 1024	/* records a worker looks at before it goes on with packets */
+#define SLICE 1024 /* records a worker looks at before it goes on with packets */
 
 struct slice {
 	const struct nat_filter *f;
@@ -38,9 +38,10 @@ static void stats_slice(void *arg, unsigned worker)
 	nat_worker_stats(dp.workers[worker]->nat, s->stats);
 }
 
-unsigned fwd_nat_sessions(const struct nat_filter *f, uint64_t *cursor, struct nat_session_info *out, unsigned max)
+unsigned fwd_nat_sessions(const struct nat_filter *f, uint64_t *cursor,
+			  struct nat_session_info *out, unsigned max)
 {
-	struct slice s = { .f = f, .cursor = (uint32_t)*cursor, .out = out, .max = max };
+	struct slice s = {.f = f, .cursor = (uint32_t)*cursor, .out = out, .max = max};
 
 	if (*cursor == NAT_NONE)
 		return 0;
@@ -51,7 +52,7 @@ unsigned fwd_nat_sessions(const struct nat_filter *f, uint64_t *cursor, struct n
 
 unsigned fwd_nat_clear(const struct nat_filter *f)
 {
-	struct slice s = { .f = f };
+	struct slice s = {.f = f};
 	unsigned total = 0;
 
 	while (s.cursor != NAT_NONE) {
@@ -63,7 +64,7 @@ unsigned fwd_nat_clear(const struct nat_filter *f)
 
 void fwd_nat_stats(struct nat_stats *out)
 {
-	struct slice s = { .stats = out };
+	struct slice s = {.stats = out};
 
 	call_worker(dp.nat_owner, stats_slice, &s);
 }

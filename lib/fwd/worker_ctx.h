@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one worker owns: its counters, its translation state, its transmit buffers and its clock. The stages of the
- * worker's loop (parse, icmp, local, tx, ...) take it as their first argument; only the worker's own thread does.
+ * What one worker owns: its counters, its translation state, its transmit buffers and its clock.
+ * The stages of the worker's loop (parse, icmp, local, tx, ...) take it as their first argument;
+ * only the worker's own thread does.
  */
 #ifndef FWD_WORKER_CTX_H
 #define FWD_WORKER_CTX_H
@@ -11,8 +12,8 @@
 /* Frames for one port, sent at the end of a turn or when full. */
 struct tx_buffer {
 	uint16_t n;
-	bool listed;			/* in tx_ports[] */
-	uint16_t iface[FWD_BURST];	/* egress interface of each, for the counters */
+	bool listed;		   /* in tx_ports[] */
+	uint16_t iface[FWD_BURST]; /* egress interface of each, for the counters */
 	struct rte_mbuf *m[FWD_BURST];
 };
 
@@ -26,16 +27,16 @@ struct token_bucket {
 struct worker {
 	unsigned id;
 	unsigned lcore;
-	struct fwd_snapshot *snap;		/* as loaded at the start of this turn */
-	struct nat_config *nat_conf;		/* the snapshot that nat has taken up */
-	struct nat_worker *nat;			/* the owner's; else NULL */
+	struct fwd_snapshot *snap;   /* as loaded at the start of this turn */
+	struct nat_config *nat_conf; /* the snapshot that nat has taken up */
+	struct nat_worker *nat;	     /* the owner's; else NULL */
 	struct dp_counters *counters;
-	struct rte_ring *requests;		/* struct worker_request *, from control */
+	struct rte_ring *requests; /* struct worker_request *, from control */
 	uint64_t now_ms;
 	uint64_t tsc_per_ms, tsc_base;
 	struct token_bucket icmp_bucket;
-	uint16_t ip_id;				/* of datagrams made here */
-	uint16_t n_tx_ports;			/* ports that may have frames in tx[] */
+	uint16_t ip_id;	     /* of datagrams made here */
+	uint16_t n_tx_ports; /* ports that may have frames in tx[] */
 	uint16_t tx_ports[FWD_MAX_PORTS];
 	struct tx_buffer tx[FWD_MAX_PORTS];
 	/* read by control without synchronization, for people */

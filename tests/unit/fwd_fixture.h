@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For tests of lib/fwd: an EAL without huge pages or devices, buffers from frames, and frames from a few words.
+ * For tests of lib/fwd: an EAL without huge pages or devices, buffers from frames, and frames from
+ * a few words.
  */
 #ifndef TEST_FWD_FIXTURE_H
 #define TEST_FWD_FIXTURE_H
@@ -27,17 +28,24 @@
 
 static inline void fixture_eal(const char *lcores)
 {
-	char *argv[] = { (char *)"test", (char *)"--no-huge", (char *)"--no-pci", (char *)"--no-shconf",
-			 (char *)"-m", (char *)"512", (char *)"--no-telemetry", (char *)"--log-level=4",
-			 (char *)"--lcores", (char *)lcores };
+	char *argv[] = {(char *)"test",
+			(char *)"--no-huge",
+			(char *)"--no-pci",
+			(char *)"--no-shconf",
+			(char *)"-m",
+			(char *)"512",
+			(char *)"--no-telemetry",
+			(char *)"--log-level=4",
+			(char *)"--lcores",
+			(char *)lcores};
 
 	assert_true(rte_eal_init(RTE_DIM(argv), argv) >= 0);
 }
 
 static inline void fixture_pool(unsigned n)
 {
-	dp.pool = rte_pktmbuf_pool_create("packets", n, 0, sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM,
-					  SOCKET_ID_ANY);
+	dp.pool = rte_pktmbuf_pool_create("packets", n, 0, sizeof(struct fwd_mbuf_priv),
+					  FWD_MBUF_ROOM, SOCKET_ID_ANY);
 	assert_non_null(dp.pool);
 }
 
@@ -52,7 +60,8 @@ static inline struct rte_mbuf *fixture_mbuf(const void *bytes, unsigned len)
 }
 
 /* The same bytes cut at the given offsets (ascending, n of them), a segment each. */
-static inline struct rte_mbuf *fixture_chain(const void *bytes, unsigned len, const unsigned *cuts, unsigned n)
+static inline struct rte_mbuf *fixture_chain(const void *bytes, unsigned len, const unsigned *cuts,
+					     unsigned n)
 {
 	struct rte_mbuf *head = NULL;
 	unsigned from = 0;
@@ -90,7 +99,8 @@ static inline uint32_t plain_pseudo(const uint8_t *ip, unsigned l4_len)
 {
 	uint32_t sum = plain_sum(ip + 12, 8, 0);
 
-	return plain_sum((const uint8_t[]){ 0, ip[9], (uint8_t)(l4_len >> 8), (uint8_t)l4_len }, 4, sum);
+	return plain_sum((const uint8_t[]){0, ip[9], (uint8_t)(l4_len >> 8), (uint8_t)l4_len}, 4,
+			 sum);
 }
 
 /* Where the transport checksum lies, 0: none that has a pseudo-header. */
@@ -136,13 +146,14 @@ static inline bool plain_good(const uint8_t *ip)
 
 struct flow {
 	rte_be32_t src, dst;
-	uint16_t sport, dport;	/* host order; ICMP echo: the identifier is sport */
+	uint16_t sport, dport; /* host order; ICMP echo: the identifier is sport */
 	uint8_t proto;
 };
 
-/* An Ethernet frame (14 + options_words*4 + ...) with `payload` bytes of data; returns its length. */
-static inline unsigned fixture_frame(uint8_t *f, const uint8_t dst_mac[6], const struct flow *fl, unsigned payload,
-				     unsigned option_words, uint8_t ttl)
+/* An Ethernet frame (14 + options_words*4 + ...) with `payload` bytes of data; returns its length.
+ */
+static inline unsigned fixture_frame(uint8_t *f, const uint8_t dst_mac[6], const struct flow *fl,
+				     unsigned payload, unsigned option_words, uint8_t ttl)
 {
 	unsigned ihl = 20 + 4 * option_words;
 	unsigned l4 = fl->proto == IPPROTO_TCP ? 20 : 8;
@@ -160,7 +171,7 @@ static inline unsigned fixture_frame(uint8_t *f, const uint8_t dst_mac[6], const
 	ip[9] = fl->proto;
 	memcpy(ip + 12, &fl->src, 4);
 	memcpy(ip + 16, &fl->dst, 4);
-	memset(ip + 20, 1, 4 * option_words);	/* no-operation options */
+	memset(ip + 20, 1, 4 * option_words); /* no-operation options */
 	if (fl->proto == IPPROTO_ICMP) {
 		t[0] = 8;
 		put16(t + 4, fl->sport);

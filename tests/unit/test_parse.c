@@ -5,10 +5,10 @@
 #include "parse.h"
 
 static struct fwd_snapshot *snap;
-static const uint8_t MAC[6] = { 2, 0, 0, 0, 0, 1 };
-static const struct flow UDP = { IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 53, IPPROTO_UDP };
-static const struct flow TCP = { IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 80, IPPROTO_TCP };
-static const struct flow PING = { IP(10, 0, 0, 2), IP(198, 51, 100, 7), 77, 0, IPPROTO_ICMP };
+static const uint8_t MAC[6] = {2, 0, 0, 0, 0, 1};
+static const struct flow UDP = {IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 53, IPPROTO_UDP};
+static const struct flow TCP = {IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 80, IPPROTO_TCP};
+static const struct flow PING = {IP(10, 0, 0, 2), IP(198, 51, 100, 7), 77, 0, IPPROTO_ICMP};
 
 static int setup(void **state)
 {
@@ -71,7 +71,7 @@ static void expect_drop(const uint8_t *f, unsigned len, enum fwd_drop why)
 
 static void test_good_datagram_is_parsed_whole(void **state)
 {
-	const struct flow flows[] = { UDP, TCP, PING };
+	const struct flow flows[] = {UDP, TCP, PING};
 	uint8_t f[256];
 
 	(void)state;
@@ -82,7 +82,7 @@ static void test_good_datagram_is_parsed_whole(void **state)
 			uint64_t completed = 0;
 			struct pkt p;
 
-			memset(f + len, 0xee, 20);	/* padding that must go */
+			memset(f + len, 0xee, 20); /* padding that must go */
 			m = fixture_mbuf(f, len + 20);
 			assert_int_equal(parse_frame(snap, m, 0, &p, &completed), PARSE_IP4);
 			assert_int_equal(p.ihl, 20 + 4 * opt);
@@ -96,8 +96,9 @@ static void test_good_datagram_is_parsed_whole(void **state)
 			assert_int_equal(p.nat.key.dst_be, flows[i].dst);
 			assert_int_equal(p.nat.key.sport_be, rte_cpu_to_be_16(flows[i].sport));
 			assert_int_equal(p.nat.key.dport_be, rte_cpu_to_be_16(flows[i].dport));
-			assert_int_equal(p.nat.key.kind, flows[i].proto == IPPROTO_ICMP ? NAT_KIND_ICMP_REQUEST :
-					 NAT_KIND_FLOW);
+			assert_int_equal(p.nat.key.kind, flows[i].proto == IPPROTO_ICMP
+								 ? NAT_KIND_ICMP_REQUEST
+								 : NAT_KIND_FLOW);
 			assert_int_equal(completed, 0);
 			rte_pktmbuf_free(p.m);
 		}
@@ -130,7 +131,7 @@ static void test_each_check_has_its_reason_C10(void **state)
 	f[14] = 0x44;
 	expect_drop(f, len, FWD_D_ip4_bad_header_length);
 	len = fixture_frame(f, MAC, &UDP, 0, 0, 64);
-	f[14] = 0x4f;	/* 60 bytes of header in a datagram of 28 */
+	f[14] = 0x4f; /* 60 bytes of header in a datagram of 28 */
 	expect_drop(f, len, FWD_D_ip4_bad_header_length);
 	len = fixture_frame(f, MAC, &UDP, 0, 0, 64);
 	put16(f + 16, 19);
@@ -139,8 +140,8 @@ static void test_each_check_has_its_reason_C10(void **state)
 	f[24] ^= 1;
 	expect_drop(f, len, FWD_D_ip4_bad_checksum);
 
-	const rte_be32_t bad_src[] = { IP(0, 1, 2, 3), IP(127, 0, 0, 1), IP(224, 0, 0, 1), IP(255, 255, 255, 255),
-				       IP(240, 0, 0, 1), IP(10, 0, 0, 255) };
+	const rte_be32_t bad_src[] = {IP(0, 1, 2, 3),	      IP(127, 0, 0, 1), IP(224, 0, 0, 1),
+				      IP(255, 255, 255, 255), IP(240, 0, 0, 1), IP(10, 0, 0, 255)};
 	for (unsigned i = 0; i < RTE_DIM(bad_src); i++) {
 		struct flow fl = UDP;
 
@@ -148,10 +149,15 @@ static void test_each_check_has_its_reason_C10(void **state)
 		len = fixture_frame(f, MAC, &fl, 0, 0, 64);
 		expect_drop(f, len, FWD_D_ip4_bad_source);
 	}
-	const struct { rte_be32_t dst; enum fwd_drop why; } bad_dst[] = {
-		{ IP(0, 0, 0, 0), FWD_D_ip4_bad_destination }, { IP(127, 0, 0, 1), FWD_D_ip4_bad_destination },
-		{ IP(240, 0, 0, 1), FWD_D_ip4_bad_destination }, { IP(224, 0, 0, 5), FWD_D_ip4_multicast },
-		{ IP(255, 255, 255, 255), FWD_D_ip4_broadcast },
+	const struct {
+		rte_be32_t dst;
+		enum fwd_drop why;
+	} bad_dst[] = {
+		{IP(0, 0, 0, 0), FWD_D_ip4_bad_destination},
+		{IP(127, 0, 0, 1), FWD_D_ip4_bad_destination},
+		{IP(240, 0, 0, 1), FWD_D_ip4_bad_destination},
+		{IP(224, 0, 0, 5), FWD_D_ip4_multicast},
+		{IP(255, 255, 255, 255), FWD_D_ip4_broadcast},
 	};
 	for (unsigned i = 0; i < RTE_DIM(bad_dst); i++) {
 		struct flow fl = UDP;
@@ -194,7 +200,10 @@ static void test_transport_header_that_contradicts_itself_is_marked_C10(void **s
 		f[46] = (uint8_t)(doff << 4);
 		expect_l4(f, len, doff == 5 || doff == 6 ? 0 : FWD_D_tcp_bad_offset);
 	}
-	const struct { const struct flow *fl; unsigned need; } cut[] = { { &TCP, 20 }, { &UDP, 8 }, { &PING, 8 } };
+	const struct {
+		const struct flow *fl;
+		unsigned need;
+	} cut[] = {{&TCP, 20}, {&UDP, 8}, {&PING, 8}};
 	for (unsigned i = 0; i < RTE_DIM(cut); i++) {
 		for (unsigned l4 = 0; l4 <= cut[i].need; l4++) {
 			fixture_frame(f, MAC, cut[i].fl, 0, 0, 64);
@@ -216,7 +225,7 @@ static void test_vlan_frames_go_to_their_interface_C13(void **state)
 
 	(void)state;
 	memcpy(t, f, 12);
-	memcpy(t + 12, "\x81\x00\xa0\x0a", 4);	/* priority 5, id 10 */
+	memcpy(t + 12, "\x81\x00\xa0\x0a", 4); /* priority 5, id 10 */
 	memcpy(t + 16, f + 12, len - 12);
 	m = fixture_mbuf(t, len + 4);
 	assert_int_equal(parse_frame(snap, m, 0, &p, &completed), PARSE_IP4);
@@ -225,13 +234,13 @@ static void test_vlan_frames_go_to_their_interface_C13(void **state)
 	assert_memory_equal(rte_pktmbuf_mtod(p.m, void *), f + 14, len - 14);
 	rte_pktmbuf_free(p.m);
 
-	put16(t + 14, 11);			/* of no interface */
+	put16(t + 14, 11); /* of no interface */
 	expect_drop(t, len + 4, FWD_D_vlan_unknown);
-	put16(t + 14, 0);			/* a priority tag */
+	put16(t + 14, 0); /* a priority tag */
 	assert_int_equal(parse(t, len + 4, &p), PARSE_IP4);
 	assert_int_equal(p.nat.iface, 0);
 
-	m = fixture_mbuf(f, len);		/* a tag that the device took off */
+	m = fixture_mbuf(f, len); /* a tag that the device took off */
 	m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 	m->vlan_tci = 10;
 	assert_int_equal(parse_frame(snap, m, 0, &p, &completed), PARSE_IP4);
@@ -241,9 +250,15 @@ static void test_vlan_frames_go_to_their_interface_C13(void **state)
 
 static void test_network_header_is_found_behind_any_tags_C13(void **state)
 {
-	static const struct { const char *tags; unsigned n, off; } cases[] = {
-		{ "", 0, 14 }, { "\x81\0\0\x0a", 4, 18 }, { "\x88\xa8\0\x0a\x81\0\0\x14", 8, 22 },
-		{ "\x81\0\0\x0a\x81\0\0\x14", 8, 22 }, { "\x88\xa8\0\x0a\x88\xa8\0\x0b\x81\0\0\x14", 12, 26 },
+	static const struct {
+		const char *tags;
+		unsigned n, off;
+	} cases[] = {
+		{"", 0, 14},
+		{"\x81\0\0\x0a", 4, 18},
+		{"\x88\xa8\0\x0a\x81\0\0\x14", 8, 22},
+		{"\x81\0\0\x0a\x81\0\0\x14", 8, 22},
+		{"\x88\xa8\0\x0a\x88\xa8\0\x0b\x81\0\0\x14", 12, 26},
 	};
 	uint8_t f[64];
 	struct eth_l3 l3;
@@ -256,7 +271,7 @@ static void test_network_header_is_found_behind_any_tags_C13(void **state)
 		memcpy(f + 12, cases[i].tags, cases[i].n);
 		put16(f + 12 + cases[i].n, 0x0800);
 		for (unsigned len = 0; len <= cases[i].off; len++) {
-			exact = malloc(len + 1);	/* a sanitizer sees a read past len + 1 */
+			exact = malloc(len + 1); /* a sanitizer sees a read past len + 1 */
 			memcpy(exact, f, len);
 			assert_int_equal(parse_ethernet(exact, len, &l3), len == cases[i].off);
 			free(exact);
@@ -269,22 +284,25 @@ static void test_network_header_is_found_behind_any_tags_C13(void **state)
 
 static void test_any_segmentation_parses_like_the_flat_frame_K6(void **state)
 {
-	const struct flow flows[] = { UDP, TCP, PING };
+	const struct flow flows[] = {UDP, TCP, PING};
 	uint8_t f[600], got[600];
 	unsigned seed = 1;
 
 	(void)state;
 	for (unsigned round = 0; round < 20000; round++) {
 		const struct flow *fl = &flows[rand_r(&seed) % 3];
-		unsigned len = fixture_frame(f, MAC, fl, (unsigned)rand_r(&seed) % 400, (unsigned)rand_r(&seed) % 11, 64);
-		unsigned pad = (unsigned)rand_r(&seed) % 30, n = (unsigned)rand_r(&seed) % 5, cuts[5];
+		unsigned len = fixture_frame(f, MAC, fl, (unsigned)rand_r(&seed) % 400,
+					     (unsigned)rand_r(&seed) % 11, 64);
+		unsigned pad = (unsigned)rand_r(&seed) % 30, n = (unsigned)rand_r(&seed) % 5,
+			 cuts[5];
 		struct rte_mbuf *m;
 		uint64_t completed = 0;
 		struct pkt p;
 
 		memset(f + len, 0xee, pad);
-		for (unsigned i = 0, at = 0; i < n; i++) {	/* empty segments too */
-			at += (unsigned)rand_r(&seed) % (len + pad - at + 1) / (rand_r(&seed) % 2 ? 1 : 8);
+		for (unsigned i = 0, at = 0; i < n; i++) { /* empty segments too */
+			at += (unsigned)rand_r(&seed) % (len + pad - at + 1) /
+			      (rand_r(&seed) % 2 ? 1 : 8);
 			cuts[i] = at;
 		}
 		m = fixture_chain(f, len + pad, cuts, n);
@@ -302,7 +320,7 @@ static void test_any_segmentation_parses_like_the_flat_frame_K6(void **state)
 
 static void test_unfinished_checksum_is_completed_and_no_other_K8_C45(void **state)
 {
-	const struct flow flows[] = { UDP, TCP };
+	const struct flow flows[] = {UDP, TCP};
 	uint8_t f[600];
 	unsigned seed = 7;
 
@@ -312,7 +330,8 @@ static void test_unfinished_checksum_is_completed_and_no_other_K8_C45(void **sta
 		const struct flow *fl = &flows[rand_r(&seed) % 2];
 		unsigned payload = (unsigned)rand_r(&seed) % 400;
 		unsigned len = fixture_frame(f, MAC, fl, payload, 0, 64);
-		unsigned at = 34 + plain_l4_at(fl->proto), cut = 14 + (unsigned)rand_r(&seed) % (len - 14);
+		unsigned at = 34 + plain_l4_at(fl->proto),
+			 cut = 14 + (unsigned)rand_r(&seed) % (len - 14);
 		unsigned what = (unsigned)rand_r(&seed) % 3;
 		uint8_t want[600], got[600];
 		struct rte_mbuf *m;
@@ -320,9 +339,9 @@ static void test_unfinished_checksum_is_completed_and_no_other_K8_C45(void **sta
 		struct pkt p;
 
 		memcpy(want, f, len);
-		if (what == 0) {		/* left to hardware: the pseudo-header's sum */
+		if (what == 0) { /* left to hardware: the pseudo-header's sum */
 			put16(f + at, plain_pseudo(f + 14, len - 34));
-		} else if (what == 1) {		/* damaged: stays as damaged as it is */
+		} else if (what == 1) { /* damaged: stays as damaged as it is */
 			f[len - 1] ^= 0x10;
 			memcpy(want, f, len);
 		}
@@ -368,14 +387,15 @@ static void test_random_frames_never_break_the_parser(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < 200000; round++) {
-		unsigned len = fixture_frame(f, MAC, rand_r(&seed) % 2 ? &UDP : &TCP, 40, 0, 64), cut;
+		unsigned len = fixture_frame(f, MAC, rand_r(&seed) % 2 ? &UDP : &TCP, 40, 0, 64),
+			 cut;
 		struct rte_mbuf *m;
 		uint64_t completed = 0;
 		struct pkt p;
 
 		for (unsigned i = (unsigned)rand_r(&seed) % 6; i > 0; i--)
 			f[(unsigned)rand_r(&seed) % 60] = (uint8_t)rand_r(&seed);
-		if (rand_r(&seed) % 2) {	/* let more of them past the checksum */
+		if (rand_r(&seed) % 2) { /* let more of them past the checksum */
 			put16(f + 24, 0);
 			put16(f + 24, ~plain_sum(f + 14, (f[14] & 0xfu) * 4, 0) & 0xffff);
 		}
@@ -385,7 +405,8 @@ static void test_random_frames_never_break_the_parser(void **state)
 		switch (parse_frame(snap, m, 0, &p, &completed)) {
 		case PARSE_IP4:
 			assert_true(p.len >= p.ihl && p.ihl >= 20 && p.m->pkt_len == p.len);
-			assert_true(p.nat.l4_avail <= p.nat.l4_len && p.ihl + p.nat.l4_avail <= p.m->data_len);
+			assert_true(p.nat.l4_avail <= p.nat.l4_len &&
+				    p.ihl + p.nat.l4_avail <= p.m->data_len);
 			break;
 		case PARSE_DROP:
 			assert_true(p.drop < FWD_D_NAT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The worker's stages on two ports that give back what is sent (net_ring): routing, ICMP, translation, hand-over
- * between workers, and that no packet disappears without a counter.
+ * The worker's stages on two ports that give back what is sent (net_ring): routing, ICMP,
+ * translation, hand-over between workers, and that no packet disappears without a counter.
  */
 #include "fwd_fixture.h"
 
@@ -15,21 +15,31 @@
 #include "worker.h"
 
 enum { LAN, WAN };
-enum { NH_ME = 1, NH_LAN_HOST, NH_WAN_GW, NH_LAN_GLEAN, NH_WAN_GLEAN, NH_WAN_GW2, NH_ECMP, NH_BCAST };
+enum {
+	NH_ME = 1,
+	NH_LAN_HOST,
+	NH_WAN_GW,
+	NH_LAN_GLEAN,
+	NH_WAN_GLEAN,
+	NH_WAN_GW2,
+	NH_ECMP,
+	NH_BCAST
+};
 
-static const uint8_t LAN_MAC[6] = { 2, 0, 0, 0, 0, 1 }, WAN_MAC[6] = { 2, 0, 0, 0, 0, 2 };
-static const uint8_t HOST_MAC[6] = { 2, 0, 0, 0, 0, 0xaa }, GW_MAC[6] = { 2, 0, 0, 0, 0, 0xbb };
-static const uint8_t GW2_MAC[6] = { 2, 0, 0, 0, 0, 0xcc };
+static const uint8_t LAN_MAC[6] = {2, 0, 0, 0, 0, 1}, WAN_MAC[6] = {2, 0, 0, 0, 0, 2};
+static const uint8_t HOST_MAC[6] = {2, 0, 0, 0, 0, 0xaa}, GW_MAC[6] = {2, 0, 0, 0, 0, 0xbb};
+static const uint8_t GW2_MAC[6] = {2, 0, 0, 0, 0, 0xcc};
 static struct fwd_snapshot *snap;
 static struct nat_config *nat_conf;
 
 static void neighbour(unsigned nh, uint16_t iface, rte_be32_t addr, const uint8_t mac[6])
 {
-	union nh_adj adj = { .word = 0 };
+	union nh_adj adj = {.word = 0};
 
 	memcpy(adj.mac, mac, 6);
 	adj.usable = 1;
-	dp.nexthops[nh] = (struct fwd_nexthop){ .type = NH_NEIGHBOUR, .iface = iface, .addr_be = addr };
+	dp.nexthops[nh] =
+		(struct fwd_nexthop){.type = NH_NEIGHBOUR, .iface = iface, .addr_be = addr};
 	atomic_store(&dp.nexthops[nh].adj, adj.word);
 }
 
@@ -40,7 +50,7 @@ static void route(unsigned a, unsigned b, unsigned c, unsigned d, uint8_t len, u
 
 static uint16_t ring_port(const char *name)
 {
-	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_conf conf = {0};
 	uint16_t port;
 
 	assert_int_equal(rte_eal_hotplug_add("vdev", name, ""), 0);
@@ -61,23 +71,35 @@ static void iface(uint16_t id, uint16_t port, const uint8_t mac[6], rte_be32_t a
 	i->mtu = 1500;
 	memcpy(&i->mac, mac, 6);
 	i->n_addrs = 1;
-	i->addrs[0] = (struct dp_addr){ addr, IP(255, 255, 255, 0), 24 };
+	i->addrs[0] = (struct dp_addr){addr, IP(255, 255, 255, 0), 24};
 	snap->ports[port].native_iface = id;
 	snap->ports[port].n_txq = 1;
 	snap->ports[port].multi_seg_tx = true;
-	snap->workers[1].txq[port] = UINT16_MAX;	/* worker 1 sends through worker 0 */
+	snap->workers[1].txq[port] = UINT16_MAX; /* worker 1 sends through worker 0 */
 }
 
 static struct nat_config *nat_base(void)
 {
-	static const struct nat_range range = { IP(203, 0, 113, 10), IP(203, 0, 113, 10) };
-	static const struct nat_pool pool = { .id = 1, .name = "office", .ranges = &range, .n_ranges = 1 };
+	static const struct nat_range range = {IP(203, 0, 113, 10), IP(203, 0, 113, 10)};
+	static const struct nat_pool pool = {
+		.id = 1, .name = "office", .ranges = &range, .n_ranges = 1};
 	static const struct nat_rule rules[] = {
-		{ .id = 1, .type = NAT_RULE_DNAT, .name = "web", .iface = WAN, .protocol = IPPROTO_TCP,
-		  .destination = { IP(203, 0, 113, 10), 32 }, .dport_lo = 8080, .dport_hi = 8080,
-		  .to_be = IP(10, 0, 0, 2), .to_port = 80 },
-		{ .id = 2, .type = NAT_RULE_SNAT, .name = "out", .iface = WAN, .source = { IP(10, 0, 0, 0), 24 },
-		  .pool = 0 },
+		{.id = 1,
+		 .type = NAT_RULE_DNAT,
+		 .name = "web",
+		 .iface = WAN,
+		 .protocol = IPPROTO_TCP,
+		 .destination = {IP(203, 0, 113, 10), 32},
+		 .dport_lo = 8080,
+		 .dport_hi = 8080,
+		 .to_be = IP(10, 0, 0, 2),
+		 .to_port = 80},
+		{.id = 2,
+		 .type = NAT_RULE_SNAT,
+		 .name = "out",
+		 .iface = WAN,
+		 .source = {IP(10, 0, 0, 0), 24},
+		 .pool = 0},
 	};
 	struct nat_conf conf;
 	struct nat_config *cfg;
@@ -96,8 +118,9 @@ static struct nat_config *nat_base(void)
 
 static int setup(void **state)
 {
-	struct rte_fib_conf fib = { .type = RTE_FIB_DIR24_8, .max_routes = 1024,
-				    .dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 64 } };
+	struct rte_fib_conf fib = {.type = RTE_FIB_DIR24_8,
+				   .max_routes = 1024,
+				   .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 64}};
 
 	(void)state;
 	fixture_eal("0");
@@ -123,12 +146,12 @@ static int setup(void **state)
 	iface(LAN, ring_port("net_ring0"), LAN_MAC, IP(10, 0, 0, 1));
 	iface(WAN, ring_port("net_ring1"), WAN_MAC, IP(203, 0, 113, 1));
 
-	dp.nexthops[NH_ME] = (struct fwd_nexthop){ .type = NH_LOCAL };
-	dp.nexthops[NH_BCAST] = (struct fwd_nexthop){ .type = NH_BROADCAST };
-	dp.nexthops[NH_LAN_GLEAN] = (struct fwd_nexthop){ .type = NH_GLEAN, .iface = LAN };
-	dp.nexthops[NH_WAN_GLEAN] = (struct fwd_nexthop){ .type = NH_GLEAN, .iface = WAN };
-	dp.nexthops[NH_ECMP] = (struct fwd_nexthop){ .type = NH_GROUP, .n_members = 2,
-						     .members = { NH_WAN_GW, NH_WAN_GW2 } };
+	dp.nexthops[NH_ME] = (struct fwd_nexthop){.type = NH_LOCAL};
+	dp.nexthops[NH_BCAST] = (struct fwd_nexthop){.type = NH_BROADCAST};
+	dp.nexthops[NH_LAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = LAN};
+	dp.nexthops[NH_WAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = WAN};
+	dp.nexthops[NH_ECMP] = (struct fwd_nexthop){
+		.type = NH_GROUP, .n_members = 2, .members = {NH_WAN_GW, NH_WAN_GW2}};
 	neighbour(NH_LAN_HOST, LAN, IP(10, 0, 0, 2), HOST_MAC);
 	neighbour(NH_WAN_GW, WAN, IP(203, 0, 113, 254), GW_MAC);
 	neighbour(NH_WAN_GW2, WAN, IP(203, 0, 113, 253), GW2_MAC);
@@ -144,7 +167,7 @@ static int setup(void **state)
 	route(198, 18, 0, 0, 15, NH_ECMP);
 	atomic_store(&dp.snapshot, snap);
 	for (unsigned i = 0; i < 2; i++) {
-		struct fwd_err err = { "" };
+		struct fwd_err err = {""};
 
 		dp.workers[i] = worker_create(i, 0, i == 0, &err);
 		if (dp.workers[i] == NULL)
@@ -201,7 +224,7 @@ static int fresh(void **state)
 
 static int fresh_nat(void **state)
 {
-	struct nat_filter all = { 0 };
+	struct nat_filter all = {0};
 	uint32_t cursor = 0;
 
 	fresh(state);
@@ -248,7 +271,7 @@ static unsigned left(uint16_t port, uint8_t *f)
 	if (p != f)
 		memcpy(f, p, len);
 	rte_pktmbuf_free(m);
-	assert_true(len >= 34 && plain_good(f + 14));	/* whatever leaves is right */
+	assert_true(len >= 34 && plain_good(f + 14)); /* whatever leaves is right */
 	return len;
 }
 
@@ -268,7 +291,7 @@ static uint64_t events(unsigned e)
 	return dp.counters[0]->events[e] + dp.counters[1]->events[e] + dp.counters[2]->events[e];
 }
 
-static const struct flow OUT = { IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 53, IPPROTO_UDP };
+static const struct flow OUT = {IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 53, IPPROTO_UDP};
 
 static void test_routed_datagram_changes_only_ttl_and_macs_K4(void **state)
 {
@@ -293,7 +316,8 @@ static void test_routed_datagram_changes_only_ttl_and_macs_K4(void **state)
 }
 
 /* Checks an error about `about` (an Ethernet frame) that left by port. */
-static void expect_icmp(uint16_t port, const uint8_t *about, uint8_t type, uint8_t code, unsigned mtu, rte_be32_t from)
+static void expect_icmp(uint16_t port, const uint8_t *about, uint8_t type, uint8_t code,
+			unsigned mtu, rte_be32_t from)
 {
 	unsigned total = (unsigned)(about[16] << 8 | about[17]);
 	uint8_t got[2000];
@@ -306,7 +330,8 @@ static void expect_icmp(uint16_t port, const uint8_t *about, uint8_t type, uint8
 	assert_int_equal(got[34], type);
 	assert_int_equal(got[35], code);
 	assert_int_equal(got[40] << 8 | got[41], mtu);
-	assert_memory_equal(got + 42, about + 14, len - 42);	/* the quote is the packet as it came in */
+	assert_memory_equal(got + 42, about + 14,
+			    len - 42); /* the quote is the packet as it came in */
 }
 
 static void test_ttl_expiry_is_answered_from_the_ingress_address_I6_C27(void **state)
@@ -339,7 +364,7 @@ static void test_no_route_is_answered_by_net_unreachable(void **state)
 
 static void test_too_big_with_df_gets_the_mtu_without_is_fragmented_I5_C28(void **state)
 {
-	uint8_t f[2000], got[2000], whole[2000] = { 0 };
+	uint8_t f[2000], got[2000], whole[2000] = {0};
 	unsigned len = fixture_frame(f, LAN_MAC, &OUT, 1472, 0, 64), seen = 0, pieces = 0, n;
 
 	(void)state;
@@ -379,13 +404,14 @@ static void test_too_big_with_df_gets_the_mtu_without_is_fragmented_I5_C28(void 
 
 static void test_echo_to_own_addresses_is_answered_from_them_C36(void **state)
 {
-	const rte_be32_t own[] = { IP(10, 0, 0, 1), IP(203, 0, 113, 1) };
+	const rte_be32_t own[] = {IP(10, 0, 0, 1), IP(203, 0, 113, 1)};
 	uint8_t f[1600], got[1600];
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
-		struct flow fl = { IP(10, 0, 0, 2), own[i], 7, 0, IPPROTO_ICMP };
-		unsigned len = fixture_frame(f, LAN_MAC, &fl, 1401, 0, 1);	/* a TTL of 1 is enough to get here */
+		struct flow fl = {IP(10, 0, 0, 2), own[i], 7, 0, IPPROTO_ICMP};
+		unsigned len = fixture_frame(f, LAN_MAC, &fl, 1401, 0,
+					     1); /* a TTL of 1 is enough to get here */
 		unsigned cut = 500;
 
 		feed_chain(0, LAN, fixture_chain(f, len, &cut, 1));
@@ -404,7 +430,7 @@ static void test_echo_to_own_addresses_is_answered_from_them_C36(void **state)
 
 static void test_other_datagrams_to_the_router_are_refused(void **state)
 {
-	struct flow fl = { IP(10, 0, 0, 2), IP(10, 0, 0, 1), 5000, 161, IPPROTO_UDP };
+	struct flow fl = {IP(10, 0, 0, 2), IP(10, 0, 0, 1), 5000, 161, IPPROTO_UDP};
 	uint8_t f[200];
 	unsigned len = fixture_frame(f, LAN_MAC, &fl, 10, 0, 64);
 
@@ -420,7 +446,7 @@ static void test_other_datagrams_to_the_router_are_refused(void **state)
 
 static void test_no_error_about_an_error_or_a_later_fragment_I7(void **state)
 {
-	struct flow fl = { IP(10, 0, 0, 2), IP(9, 9, 9, 9), 7, 0, IPPROTO_ICMP };
+	struct flow fl = {IP(10, 0, 0, 2), IP(9, 9, 9, 9), 7, 0, IPPROTO_ICMP};
 	uint8_t f[200], got[200];
 	unsigned len = fixture_frame(f, LAN_MAC, &fl, 40, 0, 64);
 
@@ -428,12 +454,12 @@ static void test_no_error_about_an_error_or_a_later_fragment_I7(void **state)
 	f[34] = 3;
 	plain_fill(f + 14);
 	feed(0, LAN, f, len);
-	f[34] = 200;	/* of no known type */
+	f[34] = 200; /* of no known type */
 	plain_fill(f + 14);
 	feed(0, LAN, f, len);
 	fl.proto = IPPROTO_UDP;
 	len = fixture_frame(f, LAN_MAC, &fl, 40, 0, 64);
-	f[21] = 5;	/* offset 40 */
+	f[21] = 5; /* offset 40 */
 	put16(f + 24, 0);
 	put16(f + 24, ~plain_sum(f + 14, 20, 0) & 0xffff);
 	feed(0, LAN, f, len);
@@ -483,7 +509,7 @@ static void test_unresolved_next_hop_goes_to_control_ready_to_leave(void **state
 
 static void test_arp_goes_to_control_as_it_came(void **state)
 {
-	uint8_t f[60] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0xaa, 8, 6 };
+	uint8_t f[60] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0xaa, 8, 6};
 	struct rte_mbuf *m = NULL;
 
 	(void)state;
@@ -502,7 +528,8 @@ static void test_flows_spread_over_equal_routes_and_each_keeps_its_way(void **st
 
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
-		struct flow fl = { IP(10, 0, 0, 2), IP(198, 18, 3, 4), (uint16_t)(1024 + i), 53, IPPROTO_UDP };
+		struct flow fl = {IP(10, 0, 0, 2), IP(198, 18, 3, 4), (uint16_t)(1024 + i), 53,
+				  IPPROTO_UDP};
 		unsigned len = fixture_frame(f, LAN_MAC, &fl, 4, 0, 64);
 		uint8_t way = 0;
 
@@ -518,23 +545,26 @@ static void test_flows_spread_over_equal_routes_and_each_keeps_its_way(void **st
 	assert_true(first > 400 && first < 600);
 }
 
-/* Out by source translation, back by the session, whichever worker receives; checksums right by plain sums. */
+/* Out by source translation, back by the session, whichever worker receives; checksums right by
+ * plain sums. */
 static void test_translated_flow_works_through_every_worker_M1(void **state)
 {
-	const uint8_t protos[] = { IPPROTO_UDP, IPPROTO_TCP, IPPROTO_ICMP };
+	const uint8_t protos[] = {IPPROTO_UDP, IPPROTO_TCP, IPPROTO_ICMP};
 	const rte_be32_t external = IP(203, 0, 113, 10);
 	uint8_t f[600], got[600], back[600];
 
 	(void)state;
 	for (unsigned i = 0; i < 3 * 4; i++) {
-		struct flow fl = { IP(10, 0, 0, 2), IP(198, 51, 100, 7), (uint16_t)(6000 + i), 443, protos[i % 3] };
+		struct flow fl = {IP(10, 0, 0, 2), IP(198, 51, 100, 7), (uint16_t)(6000 + i), 443,
+				  protos[i % 3]};
 		unsigned len = fixture_frame(f, LAN_MAC, &fl, 100 + i, 0, 64);
 		unsigned out_w = i / 3 % 2, in_w = i / 6;
 
 		feed(out_w, LAN, f, len);
 		assert_int_equal(left(WAN, got), len);
 		assert_memory_equal(got + 26, &external, 4);
-		assert_memory_equal(got + 42, f + 42, len - 42 > 8 && fl.proto == IPPROTO_UDP ? len - 42 : 0);
+		assert_memory_equal(got + 42, f + 42,
+				    len - 42 > 8 && fl.proto == IPPROTO_UDP ? len - 42 : 0);
 
 		/* the answer: what left, turned round */
 		memcpy(back, got, len);
@@ -562,7 +592,7 @@ static void test_translated_flow_works_through_every_worker_M1(void **state)
 
 static void test_expired_ttl_makes_no_session_C27(void **state)
 {
-	struct flow in = { IP(198, 51, 100, 20), IP(203, 0, 113, 10), 4000, 8080, IPPROTO_TCP };
+	struct flow in = {IP(198, 51, 100, 20), IP(203, 0, 113, 10), 4000, 8080, IPPROTO_TCP};
 	uint8_t f[200], about[200];
 	unsigned len = fixture_frame(f, LAN_MAC, &OUT, 10, 0, 1);
 
@@ -587,7 +617,7 @@ static void test_bad_transport_header_never_leaves_untranslated_C10(void **state
 		assert_int_equal(left(WAN, got), 0);
 	}
 	assert_int_equal(drops(FWD_D_udp_bad_length), 2);
-	f[20] = 0x20;	/* a first fragment */
+	f[20] = 0x20; /* a first fragment */
 	put16(f + 24, 0);
 	put16(f + 24, ~plain_sum(f + 14, 20, 0) & 0xffff);
 	feed(0, LAN, f, len);
@@ -599,10 +629,11 @@ static void test_bad_transport_header_never_leaves_untranslated_C10(void **state
 /* rx + made here == tx + drops + to control, whatever comes in; and no buffer is lost. */
 static void test_no_packet_disappears_without_a_counter(void **state)
 {
-	const uint8_t protos[] = { IPPROTO_UDP, IPPROTO_TCP, IPPROTO_ICMP, 47 };
-	const rte_be32_t addrs[] = { IP(10, 0, 0, 2), IP(10, 0, 0, 1), IP(198, 51, 100, 7), IP(203, 0, 113, 10),
-				     IP(203, 0, 113, 1), IP(198, 18, 0, 9), IP(9, 9, 9, 9), IP(10, 0, 0, 77),
-				     IP(10, 0, 0, 255), IP(255, 255, 255, 255), IP(224, 0, 0, 9) };
+	const uint8_t protos[] = {IPPROTO_UDP, IPPROTO_TCP, IPPROTO_ICMP, 47};
+	const rte_be32_t addrs[] = {IP(10, 0, 0, 2),	    IP(10, 0, 0, 1),	IP(198, 51, 100, 7),
+				    IP(203, 0, 113, 10),    IP(203, 0, 113, 1), IP(198, 18, 0, 9),
+				    IP(9, 9, 9, 9),	    IP(10, 0, 0, 77),	IP(10, 0, 0, 255),
+				    IP(255, 255, 255, 255), IP(224, 0, 0, 9)};
 	uint64_t rx = 0, tx = 0, dropped = 0, made;
 	unsigned seed = 5;
 	uint8_t f[2000];
@@ -610,14 +641,17 @@ static void test_no_packet_disappears_without_a_counter(void **state)
 	(void)state;
 	snap->ifaces[WAN].mtu = 600;
 	for (unsigned round = 0; round < 60000; round++) {
-		struct flow fl = { addrs[(unsigned)rand_r(&seed) % RTE_DIM(addrs)],
-				   addrs[(unsigned)rand_r(&seed) % RTE_DIM(addrs)],
-				   (uint16_t)(5000 + rand_r(&seed) % 20), (uint16_t)(rand_r(&seed) % 2 ? 8080 : 53),
-				   protos[rand_r(&seed) % 4] };
+		struct flow fl = {addrs[(unsigned)rand_r(&seed) % RTE_DIM(addrs)],
+				  addrs[(unsigned)rand_r(&seed) % RTE_DIM(addrs)],
+				  (uint16_t)(5000 + rand_r(&seed) % 20),
+				  (uint16_t)(rand_r(&seed) % 2 ? 8080 : 53),
+				  protos[rand_r(&seed) % 4]};
 		uint16_t port = (uint16_t)(rand_r(&seed) % 2);
 		unsigned len = fixture_frame(f, port == LAN ? LAN_MAC : WAN_MAC, &fl,
-					     (unsigned)rand_r(&seed) % 1000, (unsigned)rand_r(&seed) % 3,
-					     rand_r(&seed) % 8 ? 64 : (uint8_t)(rand_r(&seed) % 2)), cut;
+					     (unsigned)rand_r(&seed) % 1000,
+					     (unsigned)rand_r(&seed) % 3,
+					     rand_r(&seed) % 8 ? 64 : (uint8_t)(rand_r(&seed) % 2)),
+			 cut;
 
 		if (fl.proto == IPPROTO_ICMP) {
 			f[34 + (f[14] & 0xf) * 4 - 20] = (uint8_t)(rand_r(&seed) % 16);
@@ -626,7 +660,8 @@ static void test_no_packet_disappears_without_a_counter(void **state)
 		for (unsigned i = (unsigned)rand_r(&seed) % 4 == 0 ? 3 : 0; i > 0; i--)
 			f[(unsigned)rand_r(&seed) % 60] ^= (uint8_t)(1 << rand_r(&seed) % 8);
 		cut = (unsigned)rand_r(&seed) % (len + 1);
-		feed_chain((unsigned)rand_r(&seed) % 2, port, fixture_chain(f, len, &cut, rand_r(&seed) % 2));
+		feed_chain((unsigned)rand_r(&seed) % 2, port,
+			   fixture_chain(f, len, &cut, rand_r(&seed) % 2));
 		if (round % 16 == 0)
 			drain();
 	}
