@@ -319,7 +319,6 @@ static void destroy(struct neigh *n)
 	drop_queue(n, FWD_D_neighbour_removed);
 	set_state(n, FWD_NEIGH_INCOMPLETE);
 	publish_mac(n);
-	n->is_static = false;
 	out = settle(n);
 	while (*p != i)
 		p = &nb.table[*p].next;
