@@ -83,6 +83,15 @@ void nat_extern_release(struct nat_worker *nat, uint32_t ext)
 	nat->n_externs--;
 }
 
+void nat_extern_prefetch(const struct nat_worker *nat, uint32_t addr_be, enum nat_space space,
+			 uint16_t port)
+{
+	uint32_t ext = nat_extern_find(nat, addr_be);
+
+	if (ext != NAT_NONE)
+		__builtin_prefetch(&ports_of(nat, ext, space)->taken[port >> 6], 1);
+}
+
 /* The ranges to look in, one after the other: {lo, hi, parity}. */
 struct choice {
 	uint16_t lo, hi;

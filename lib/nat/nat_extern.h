@@ -23,6 +23,10 @@ int nat_extern_take(struct nat_worker *nat, uint32_t ext, enum nat_space space,
 		    const struct nat_pool_c *pool, uint16_t inside_port);
 void nat_extern_give(struct nat_worker *nat, uint32_t ext, enum nat_space space, uint16_t port);
 
+/* A hint: the port of the address is about to be looked at. */
+void nat_extern_prefetch(const struct nat_worker *nat, uint32_t addr_be, enum nat_space space,
+			 uint16_t port);
+
 /* Holds the ports that the new snapshot holds, frees those that it doesn't. is_mapped says whether
  * a taken port belongs to a mapping. Called when nat->cfg is still old. */
 void nat_extern_config(struct nat_worker *nat, const struct nat_config *to,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nat_lookup.h"
 
+#include "nat_ahead.h"
 #include "nat_quote.h"
 #include "nat_session.h"
 
 #define BURST_MAX 64
+#define AHEAD_MIN 2 /* misses in a burst for which looking ahead pays */
 #define NO_LOOKUP (NAT_PKT_FRAGMENT | NAT_PKT_ICMP_ERROR | NAT_PKT_NO_KEY)
 
 static inline void pass(struct nat_pkt *pkt)
@@ -88,6 +90,7 @@ void nat_lookup_burst(struct nat_worker *nat, struct nat_pkt *const *pkts, unsig
 {
 	const struct nat_table *t = &nat->session_table;
 	uint32_t candidate[BURST_MAX];
+	unsigned misses = 0;
 
 	/* every bucket is on its way before the first is looked at, then every session likewise */
 	for (unsigned i = 0; i < n; i++) {
@@ -117,5 +120,8 @@ void nat_lookup_burst(struct nat_worker *nat, struct nat_pkt *const *pkts, unsig
 			pass(pkts[i]);
 		else
 			nat_lookup_error(nat, pkts[i]);
+		misses += pkts[i]->verdict == NAT_PASS;
 	}
+	if (nat_unlikely(misses >= AHEAD_MIN))
+		nat_ahead(nat, pkts, n);
 }

@@ -6,32 +6,7 @@
 
 #define HOST_CHOICES 8 /* addresses that a new host's address is chosen from */
 
-/* ---- keys ----------------------------------------------------------------------------------- */
-
-/* What the mapping is for: all packets of the endpoint, or those to one address or endpoint. */
-static struct nat_key inside_key(const struct nat_worker *nat, const struct nat_key *k,
-				 uint16_t slot)
-{
-	struct nat_key m = {
-		.src_be = k->src_be, .sport_be = k->sport_be, .proto = k->proto, .table = slot};
-
-	if (nat->cfg->mapping != NAT_ENDPOINT_INDEPENDENT)
-		m.dst_be = k->dst_be;
-	if (nat->cfg->mapping == NAT_ADDRESS_AND_PORT_DEPENDENT)
-		m.dport_be = k->dport_be;
-	return m;
-}
-
-static uint32_t hash_outside(const struct nat_worker *nat, uint32_t addr_be, uint16_t port_be,
-			     uint8_t proto)
-{
-	return nat_hash(&nat->seed, addr_be, (uint32_t)port_be << 8 | proto);
-}
-
-static uint32_t hash_host(const struct nat_worker *nat, uint32_t addr_be, uint32_t pool_id)
-{
-	return nat_hash(&nat->seed, addr_be, pool_id);
-}
+/* ---- finding -------------------------------------------------------------------------------- */
 
 struct find {
 	const struct nat_worker *nat;
@@ -77,7 +52,7 @@ static uint32_t find_outside(const struct nat_worker *nat, uint32_t addr_be, uin
 {
 	struct find f = {.nat = nat, .addr_be = addr_be, .port_be = port_be, .proto = proto};
 
-	return nat_table_find(&nat->outside_table, hash_outside(nat, addr_be, port_be, proto),
+	return nat_table_find(&nat->outside_table, nat_mapping_hash_outside(nat, addr_be, port_be, proto),
 			      is_outside, &f);
 }
 
@@ -85,7 +60,7 @@ static uint32_t find_host(const struct nat_worker *nat, uint32_t addr_be, uint32
 {
 	struct find f = {.nat = nat, .addr_be = addr_be, .pool_id = pool_id};
 
-	return nat_table_find(&nat->host_table, hash_host(nat, addr_be, pool_id), is_host, &f);
+	return nat_table_find(&nat->host_table, nat_mapping_hash_host(nat, addr_be, pool_id), is_host, &f);
 }
 
 uint32_t nat_mapping_find_outside(const struct nat_worker *nat, const struct nat_key *key)
@@ -136,7 +111,7 @@ static void host_link(struct nat_worker *nat, uint32_t m, uint32_t head)
 static bool host_add(struct nat_worker *nat, uint32_t m, uint32_t head)
 {
 	struct nat_mapping *p = &nat->mappings[m];
-	uint32_t hash = hash_host(nat, p->key.src_be, nat->slots[p->slot].pool_id);
+	uint32_t hash = nat_mapping_hash_host(nat, p->key.src_be, nat->slots[p->slot].pool_id);
 
 	if (head != NAT_NONE)
 		nat_table_replace(&nat->host_table, hash, head, m);
@@ -149,7 +124,7 @@ static bool host_add(struct nat_worker *nat, uint32_t m, uint32_t head)
 static void host_remove(struct nat_worker *nat, uint32_t m)
 {
 	struct nat_mapping *p = &nat->mappings[m];
-	uint32_t hash = hash_host(nat, p->key.src_be, nat->slots[p->slot].pool_id);
+	uint32_t hash = nat_mapping_hash_host(nat, p->key.src_be, nat->slots[p->slot].pool_id);
 
 	if (p->host.next != NAT_NONE)
 		nat->mappings[p->host.next].host.prev = p->host.prev;
@@ -201,7 +176,7 @@ static enum nat_reason take_endpoint(struct nat_worker *nat, struct nat_mapping 
 	p->ext_be = addr_be;
 	p->ext_port_be = htons((uint16_t)port);
 	nat_table_prefetch(&nat->outside_table,
-			   hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto));
+			   nat_mapping_hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto));
 	return NAT_REASON_NONE;
 }
 
@@ -335,7 +310,7 @@ static bool is_paired(const struct nat_worker *nat, const struct nat_mapping *p)
 static bool enter_tables(struct nat_worker *nat, uint32_t m, uint32_t in, uint32_t host)
 {
 	struct nat_mapping *p = &nat->mappings[m];
-	uint32_t out = hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto);
+	uint32_t out = nat_mapping_hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto);
 
 	if (!nat_table_insert(&nat->inside_table, in, m))
 		return false;
@@ -352,7 +327,7 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 				uint16_t slot, uint32_t *mapping)
 {
 	const struct nat_pool_c *pool = nat->cfg->rules[rule].pool;
-	const struct nat_key in = inside_key(nat, key, slot);
+	const struct nat_key in = nat_mapping_inside_key(nat, key, slot);
 	uint32_t hash = nat_key_hash(&nat->seed, &in), m, host;
 	enum nat_reason reason;
 	struct nat_mapping *p;
@@ -360,7 +335,7 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 	nat_table_prefetch(&nat->inside_table, hash);
 	if (nat->slots[slot].pool_id != NAT_NONE)
 		nat_table_prefetch(&nat->host_table,
-				   hash_host(nat, in.src_be, nat->slots[slot].pool_id));
+				   nat_mapping_hash_host(nat, in.src_be, nat->slots[slot].pool_id));
 	m = find_inside(nat, &in, hash);
 	if (m != NAT_NONE) {
 		*mapping = m;
@@ -392,6 +367,7 @@ enum nat_reason nat_mapping_get(struct nat_worker *nat, const struct nat_key *ke
 	}
 	nat_slot_ref(nat, slot);
 	nat->n_mappings++;
+	nat->last_slot = slot;
 	*mapping = m;
 	return NAT_REASON_NONE;
 }
@@ -473,7 +449,7 @@ void nat_mapping_free(struct nat_worker *nat, uint32_t mapping)
 		nat_wheel_disarm(&nat->mapping_wheel, mapping);
 	nat_table_delete(&nat->inside_table, nat_key_hash(&nat->seed, &p->key), mapping);
 	nat_table_delete(&nat->outside_table,
-			 hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto), mapping);
+			 nat_mapping_hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto), mapping);
 	if (is_paired(nat, p))
 		host_remove(nat, mapping);
 	give_endpoint(nat, p);

@@ -46,4 +46,32 @@ static inline uint16_t nat_inside_port(const struct nat_key *key)
 	return key->kind == NAT_KIND_ICMP_REPLY ? key->dport_be : key->sport_be;
 }
 
+/* ---- what mappings are found by ------------------------------------------------------------- */
+
+/* What the mapping is for: all packets of the endpoint, or those to one address or endpoint. */
+static inline struct nat_key nat_mapping_inside_key(const struct nat_worker *nat,
+						    const struct nat_key *k, uint16_t slot)
+{
+	struct nat_key m = {
+		.src_be = k->src_be, .sport_be = k->sport_be, .proto = k->proto, .table = slot};
+
+	if (nat->cfg->mapping != NAT_ENDPOINT_INDEPENDENT)
+		m.dst_be = k->dst_be;
+	if (nat->cfg->mapping == NAT_ADDRESS_AND_PORT_DEPENDENT)
+		m.dport_be = k->dport_be;
+	return m;
+}
+
+static inline uint32_t nat_mapping_hash_outside(const struct nat_worker *nat, uint32_t addr_be,
+						uint16_t port_be, uint8_t proto)
+{
+	return nat_hash(&nat->seed, addr_be, (uint32_t)port_be << 8 | proto);
+}
+
+static inline uint32_t nat_mapping_hash_host(const struct nat_worker *nat, uint32_t addr_be,
+					     uint32_t pool_id)
+{
+	return nat_hash(&nat->seed, addr_be, pool_id);
+}
+
 #endif /* TURNPIKE_NAT_MAPPING_H */

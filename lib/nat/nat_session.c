@@ -19,11 +19,6 @@ static uint32_t remote_of(const struct nat_worker *nat, uint32_t session)
 	return outbound_key(&nat->sessions[session])->dst_be;
 }
 
-static uint32_t hash_filter(const struct nat_worker *nat, uint32_t mapping, uint32_t remote_be)
-{
-	return nat_hash(&nat->seed, mapping, remote_be);
-}
-
 struct find {
 	const struct nat_worker *nat;
 	uint32_t mapping, remote_be;
@@ -41,7 +36,7 @@ uint32_t nat_filter_find(const struct nat_worker *nat, uint32_t mapping, uint32_
 {
 	struct find f = {nat, mapping, remote_be};
 
-	return nat_table_find(&nat->filter_table, hash_filter(nat, mapping, remote_be), is_filter,
+	return nat_table_find(&nat->filter_table, nat_filter_hash(nat, mapping, remote_be), is_filter,
 			      &f);
 }
 
@@ -115,7 +110,7 @@ static bool out_add(struct nat_worker *nat, uint32_t s)
 {
 	uint32_t mapping = nat->cold[s].mapping, remote = remote_of(nat, s);
 	uint32_t first = nat_filter_find(nat, mapping, remote);
-	uint32_t hash = hash_filter(nat, mapping, remote);
+	uint32_t hash = nat_filter_hash(nat, mapping, remote);
 	uint32_t *head;
 
 	if (first == NAT_NONE && !nat_table_insert(&nat->filter_table, hash, s))
@@ -139,7 +134,7 @@ static void out_remove(struct nat_worker *nat, uint32_t s)
 	uint32_t prev = nat->cold[s].list.prev, next = nat->cold[s].list.next;
 
 	if (prev == NAT_NONE || remote_of(nat, prev) != remote) {
-		uint32_t hash = hash_filter(nat, mapping, remote);
+		uint32_t hash = nat_filter_hash(nat, mapping, remote);
 
 		if (next != NAT_NONE && remote_of(nat, next) == remote)
 			nat_table_replace(&nat->filter_table, hash, s, next);
@@ -268,7 +263,7 @@ void nat_session_prefetch(const struct nat_worker *nat, const struct nat_session
 	nat_table_prefetch(&nat->session_table, plan->hash[1]);
 	if (plan->mapping != NAT_NONE)
 		nat_table_prefetch(&nat->filter_table,
-				   hash_filter(nat, plan->mapping,
+				   nat_filter_hash(nat, plan->mapping,
 					       plan->key[!!(plan->flags & NAT_S_OUT1)].dst_be));
 }
 

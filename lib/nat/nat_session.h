@@ -62,6 +62,12 @@ uint32_t nat_session_left(const struct nat_worker *nat, const struct nat_session
 void nat_session_arm(struct nat_worker *nat, uint32_t session, uint64_t now_ms);
 void nat_session_rearm(struct nat_worker *nat, uint32_t session, uint64_t now_ms);
 
+static inline uint32_t nat_filter_hash(const struct nat_worker *nat, uint32_t mapping,
+				       uint32_t remote_be)
+{
+	return nat_hash(&nat->seed, mapping, remote_be);
+}
+
 /* The first session of a mapping to a remote address: has anybody behind the mapping sent there? */
 uint32_t nat_filter_find(const struct nat_worker *nat, uint32_t mapping, uint32_t remote_be);
 

@@ -131,6 +131,7 @@ struct nat_worker *nat_worker_create(const struct nat_limits *limits, const stru
 	nat->seed.c = nat_random_u64(&nat->random);
 	nat->session_free = nat->mapping_free = nat->extern_free = NAT_NONE;
 	nat->mapping_idle = NAT_NONE;
+	nat->last_slot = NAT_NO_SLOT;
 	memset(nat->rule_slot, 0xff, NAT_MAX_RULES * sizeof(*nat->rule_slot));
 	for (unsigned i = 0; i < NAT_TIMEOUT_COUNT; i++)
 		nat->timeout_ms[i] = nat_timeout_info[i].def_s * 1000;

@@ -13,7 +13,8 @@
 #include "csum.h"
 #include "frames.h"
 
-#define FLOWS_OF_HOST 16	/* at most 60: ports are drawn from steps of 1000 */
+#define FLOWS_OF_HOST 16
+#define PORT_STEP     4000	/* each flow of a host draws its port from as many of its own, above 1023 */
 #define INSIDE        0x0a000000u	/* 10.0.0.0/8 */
 #define INSIDE_FRESH  0x0a800000u
 #define OUTSIDE       0xc6120000u	/* 198.18.0.0/15 */
@@ -51,7 +52,7 @@ struct flow frames_flow(const struct options *o, uint32_t i)
 	return (struct flow){
 		.src_be = rte_cpu_to_be_32(INSIDE + 2 + i / FLOWS_OF_HOST),
 		.dst_be = destination(o, r),
-		.sport_be = rte_cpu_to_be_16((uint16_t)(1024 + i % FLOWS_OF_HOST * 1000 + (r >> 48) % 1000)),
+		.sport_be = rte_cpu_to_be_16((uint16_t)(1024 + i % FLOWS_OF_HOST * PORT_STEP + (r >> 48) % PORT_STEP)),
 		.dport_be = rte_cpu_to_be_16((uint16_t)(r >> 40 & 1 ? 443 : 53)),
 	};
 }
