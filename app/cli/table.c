@@ -219,7 +219,8 @@ const struct cli_command cli_commands[] = {
 	{ CLI_INTERFACE_ADD, 0, CLI_CONFIG, { "interface", "add" },
 	  "opens a device, or a VLAN on an interface",
 	  "DEVARGS names any DPDK device: net_af_xdp0,iface=eth1 or net_af_packet0,iface=eth1 for a "
-	  "kernel interface, net_tap0, net_memif0, a PCI address like 0000:03:00.0, and so on.",
+	  "kernel interface, net_tap0, net_memif0, and so on. A PCI address like 0000:03:00.0 needs a "
+	  "daemon whose configuration file named one at start, as only then the PCI bus is looked at.",
 	  "interface add lan devargs net_af_xdp0,iface=eth1", 1, 1,
 	  { NEW_IFACE,
 	    { .key = "devargs", .what = "DEVARGS", .help = "DPDK device and its arguments",

@@ -28,7 +28,7 @@
 
 #define IN_MAX	   (256u << 10) /* bytes read ahead of what was understood */
 #define OUT_MAX	   (1u << 20)	/* no more is produced while this much waits */
-#define TURN_MS	   20		/* of one client in one turn */
+#define TURN_MS	   20		/* of one client in one turn, or about that */
 #define PARTIAL_MS 30000	/* half a line, or half a file, may take this long to go on */
 #define IDLE_MS	   60000 /* a client that does nothing for so long may be dropped for a new one */
 
@@ -657,6 +657,8 @@ static void take_in(struct server *s, struct client *c)
 
 static void produce(struct client *c)
 {
+	uint64_t until = now_ms() + TURN_MS / 2;
+
 	while (c->stream != NULL && c->out.len < OUT_MAX) {
 		json_t *items = json_array();
 		bool more = items != NULL && c->stream->more(c->stream, items);
@@ -667,7 +669,8 @@ static void produce(struct client *c)
 			c->stream = NULL;
 			answer_put(&c->out, json_pack("{s:b, s:b}", "ok", 1, "list", 1));
 		}
-		break; /* one slice a turn: others want theirs too */
+		if (now_ms() >= until)
+			break; /* others want their turn too */
 	}
 }
 

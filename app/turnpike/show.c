@@ -529,7 +529,8 @@ struct session_stream {
 	struct nat_filter f;
 	uint64_t cursor;
 	uint64_t left;
-	struct nat_session_info info[ANSWER_SLICE];
+	unsigned n, next; /* got from the worker, and given out of that */
+	struct nat_session_info info[4 * ANSWER_SLICE];
 };
 
 static bool has_ports(uint8_t proto)
@@ -585,13 +586,15 @@ static json_t *session_row(const struct router *r, const struct nat_session_info
 static bool more_sessions(struct stream *stream, json_t *items)
 {
 	struct session_stream *s = (struct session_stream *)stream;
-	unsigned max = s->left < ANSWER_SLICE ? (unsigned)s->left : ANSWER_SLICE;
-	unsigned n = fwd_nat_sessions(&s->f, &s->cursor, s->info, max);
+	unsigned room = ANSWER_SLICE;
 
-	for (unsigned i = 0; i < n; i++)
-		json_array_append_new(items, session_row(s->r, &s->info[i]));
-	s->left -= n;
-	return s->left > 0 && s->cursor != NAT_NONE;
+	if (s->next == s->n) {
+		s->next = 0;
+		s->n = fwd_nat_sessions(&s->f, &s->cursor, s->info, 4 * ANSWER_SLICE);
+	}
+	for (; room > 0 && s->left > 0 && s->next < s->n; room--, s->left--)
+		json_array_append_new(items, session_row(s->r, &s->info[s->next++]));
+	return s->left > 0 && (s->next < s->n || s->cursor != NAT_NONE);
 }
 
 static void free_sessions(struct stream *stream)
