@@ -10,6 +10,7 @@
 
 typedef __m256i vec;
 #define VEC		    32
+#define SECOND		    s
 #define SHORT_MAX	    32
 #define IMPL		    csum_impl_avx2
 #define IMPL_NAME	    "avx2"

@@ -10,6 +10,7 @@
 
 typedef __m128i vec;
 #define VEC		    16
+#define SECOND		    s
 #define SHORT_MAX	    16
 #define IMPL		    csum_impl_sse2
 #define IMPL_NAME	    "sse2"

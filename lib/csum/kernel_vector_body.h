@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The x86 kernel with vectors of 16 or 32 bytes, compiled twice: kernel_sse2.c, kernel_avx2.c. The
- * file that includes it defines
- *   TARGET               the function attribute with the instruction set,
- *   vec, VEC             the vector type and its size in bytes,
- *   load, store          without alignment,
- *   zero, both           a vector of zeros; bitwise and,
- *   biased(x)            x with each word xored with 0x8000,
- *   add_words(acc, x)    acc + the signed words of x, added in pairs to lanes of 32 bits,
- *   add_lanes(a, b), lanes_sum(x)
- *   SHORT_MAX            the longest buffer for which scalar code is used, at least VEC,
+ * The x86 kernel with vectors of 16 or 32 bytes, compiled three times: kernel_sse2.c,
+ * kernel_avx2.c, kernel_avxvnni.c. The file that includes it defines TARGET               the
+ * function attribute with the instruction set, vec, VEC             the vector type and its size in
+ * bytes, load, store          without alignment, zero, both           a vector of zeros; bitwise
+ * and, biased(x)            x with each word xored with 0x8000, add_words(acc, x)    acc + the
+ * signed words of x, added in pairs to lanes of 32 bits, add_lanes(a, b), lanes_sum(x) SECOND the
+ * accumulators of every other four vectors, s or t: a second set, where add_words takes several
+ * cycles, SHORT_MAX            the longest buffer for which scalar code is used, at least VEC,
  *   IMPL, IMPL_NAME, IMPL_CROSSOVER, IMPL_COPY_CROSSOVER, IMPL_PREFETCH, impl_supported()
  *
  * Words are unsigned, the multiply-and-add instruction is signed: xor with 0x8000 takes 0x8000 off
@@ -118,6 +116,7 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 	s.a = add_words(zero(), biased(x));
 	s.b = s.c = s.d = zero();
 	if (n >= 8) {
+		struct acc4 t = {zero(), zero(), zero(), zero()};
 		size_t pf = csum_prefetched(len, n / 8, 8 * VEC, ahead);
 		unsigned i;
 
@@ -126,12 +125,16 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 			for (i = 0; i < 8 * VEC; i += 64)
 				csum_prefetch_line(p + ahead + i);
 			s = add_4(s, p, d, copy);
-			s = add_4(s, p + 4 * VEC, csum_after(d, 4 * VEC, copy), copy);
+			SECOND = add_4(SECOND, p + 4 * VEC, csum_after(d, 4 * VEC, copy), copy);
 		}
 		for (; n >= 8; n -= 8, p += 8 * VEC, d = csum_after(d, 8 * VEC, copy)) {
 			s = add_4(s, p, d, copy);
-			s = add_4(s, p + 4 * VEC, csum_after(d, 4 * VEC, copy), copy);
+			SECOND = add_4(SECOND, p + 4 * VEC, csum_after(d, 4 * VEC, copy), copy);
 		}
+		s.a = add_lanes(s.a, t.a);
+		s.b = add_lanes(s.b, t.b);
+		s.c = add_lanes(s.c, t.c);
+		s.d = add_lanes(s.d, t.d);
 	}
 	if (n & 4) {
 		s = add_4(s, p, d, copy);
