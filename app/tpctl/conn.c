@@ -11,6 +11,8 @@
 
 #define CHUNK 65536
 
+volatile sig_atomic_t conn_interrupted;
+
 bool conn_open(struct conn *c, const char *path)
 {
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
@@ -88,7 +90,9 @@ static bool exchange(struct conn *c)
 	if (c->out.len > 0)
 		p.events |= POLLOUT;
 	if (poll(&p, 1, -1) < 0)
-		return errno == EINTR;
+		return errno == EINTR && !conn_interrupted;
+	if (conn_interrupted)
+		return false;
 	if (p.revents & (POLLIN | POLLHUP | POLLERR)) {
 		if (!take_in(c))
 			return false;

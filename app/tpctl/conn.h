@@ -3,6 +3,7 @@
 #ifndef TPCTL_CONN_H
 #define TPCTL_CONN_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,6 +17,9 @@ struct conn {
 	struct buf out, in;
 	size_t in_at; /* start of the next line in in */
 };
+
+/* Set by a signal handler: nothing is waited for any more, as if the connection were gone. */
+extern volatile sig_atomic_t conn_interrupted;
 
 /* False with errno set. */
 bool conn_open(struct conn *c, const char *path);

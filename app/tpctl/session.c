@@ -72,7 +72,10 @@ static bool connected(struct session *s)
 
 static void lose(struct session *s)
 {
-	fprintf(stderr, "tpctl: the daemon closed the connection\n");
+	if (conn_interrupted)
+		fprintf(stderr, "tpctl: interrupted\n");
+	else
+		fprintf(stderr, "tpctl: the daemon closed the connection\n");
 	fail(s, EXIT_NO_DAEMON);
 	s->lost = true;
 	drop_queue(s);

@@ -135,8 +135,30 @@ static void history_path(char *out, size_t size)
 		snprintf(out, size, "%s/.tpctl_history", home);
 }
 
+static void interrupt(int signal)
+{
+	(void)signal;
+	conn_interrupted = 1;
+}
+
+/* The next line, after any number of ones that Ctrl-C threw away. */
+static const char *next_line(EditLine *el, int *n)
+{
+	for (;;) {
+		const char *typed;
+
+		conn_interrupted = 0;
+		typed = el_gets(el, n);
+		if (typed != NULL || !conn_interrupted)
+			return typed;
+		printf("^C\n");
+		el_reset(el);
+	}
+}
+
 void shell_run(struct session *s)
 {
+	struct sigaction on_interrupt = {.sa_handler = interrupt};
 	EditLine *el = el_init("tpctl", stdin, stdout, stderr);
 	History *hist = history_init();
 	HistEvent ev;
@@ -158,13 +180,13 @@ void shell_run(struct session *s)
 	el_set(el, EL_HIST, history, hist);
 	el_set(el, EL_PROMPT, prompt);
 	el_set(el, EL_EDITOR, "emacs");
-	el_set(el, EL_SIGNAL, 1);
 	el_set(el, EL_ADDFN, "tp-complete", "complete the word", complete);
 	el_set(el, EL_ADDFN, "tp-explain", "explain the next word", explain);
 	el_set(el, EL_BIND, "^I", "tp-complete", NULL);
 	el_set(el, EL_BIND, "?", "tp-explain", NULL);
 	el_set(el, EL_BIND, "^R", "em-inc-search-prev", NULL);
-	while (!s->quit && (typed = el_gets(el, &n)) != NULL && n > 0) {
+	sigaction(SIGINT, &on_interrupt, NULL);
+	while (!s->quit && (typed = next_line(el, &n)) != NULL && n > 0) {
 		char *line = strdup(typed);
 
 		if (line == NULL)

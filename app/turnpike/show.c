@@ -756,7 +756,7 @@ static json_t *workers(void)
 		put_bool(o, "nat", info.nat_owner);
 		put_number(o, "packets", info.packets);
 		put_number(o, "bursts", info.bursts);
-		json_object_set_new(o, "busy_percent", json_real(info.busy * 100.0));
+		put_number(o, "busy_percent", (uint64_t)(info.busy * 100.0 + 0.5));
 		json_array_append_new(rows, o);
 	}
 	return rows;
