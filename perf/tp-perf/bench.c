@@ -304,15 +304,16 @@ unsigned bench_lanes(void)
 	return bench.n_lanes;
 }
 
-static void feed(const struct options *o, bool once)
+/* queues: by how many of each port. */
+static void feed(const struct options *o, unsigned queues, bool once)
 {
 	const struct options *fresh = o->mode == MODE_MIXED ? o : NULL;
 	bool out = o->direction & DIR_OUT, in = o->direction & DIR_IN;
 
 	if (!ports.own)
 		return;
-	ports_feed(0, out || once ? &bench.out : NULL, ports.n_rxq, once, once ? NULL : fresh);
-	ports_feed(1, in && !once ? &bench.in : NULL, ports.n_rxq, once, NULL);
+	ports_feed(0, out || once ? &bench.out : NULL, queues, once, once ? NULL : fresh);
+	ports_feed(1, in && !once ? &bench.in : NULL, queues, once, NULL);
 }
 
 /* Replies to what leaves on the outside. */
@@ -342,7 +343,8 @@ static bool establish(const struct options *o)
 		if (mode_routes(o->mode))
 			ports_watch(1, watch, NULL);
 	}
-	feed(o, true);
+	/* one worker gets them all, the one that translates: none is lost on the way to it */
+	feed(o, 1, true);
 	if (mode_routes(o->mode)) {
 		through(forward_turn(o->mode));
 		ports_watch(1, NULL, NULL);
@@ -408,7 +410,7 @@ bool bench_prepare(const struct options *o)
 		frames_shuffle(&bench.out, 1);
 		frames_shuffle(&bench.in, 2);
 	}
-	feed(o, false);
+	feed(o, ports.n_rxq, false);
 	return true;
 }
 
@@ -486,11 +488,11 @@ void bench_measure(const struct options *o, struct result *r, void (*period)(con
 		out = slice(io, SLICE_IO_MS, false, false);
 		rates_add(&io_rates, &out);
 		if (o->mode == MODE_NAT44_SETUP) {
-			feed(o, true);
+			feed(o, ports.n_rxq, true);
 			out = through(turn);
 			router_stats(&nat);
 			router_end_sessions();
-			feed(o, false);
+			feed(o, ports.n_rxq, false);
 		} else {
 			out = slice(turn, SLICE_MS, false, true);
 		}
