@@ -3,7 +3,8 @@
  * Network address translation: rules, pools, mappings, sessions and header rewriting.
  *
  * lib/nat sees a packet as header pointers and a struct of parsed fields (struct nat_pkt). It knows
- * no port, no queue and no mbuf. Addresses and ports are in network order (_be) unless said otherwise.
+ * no port, no queue and no mbuf. Addresses and ports are in network order (_be) unless said
+ * otherwise.
  *
  * Two kinds of object:
  *  - struct nat_config: an immutable snapshot of rules, pools, settings. Built and freed by the
@@ -18,24 +19,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NAT_NAME_LEN   32	/* names of rules and pools, with the final NUL */
-#define NAT_MAX_RULES  4096
-#define NAT_MAX_POOLS  256
-#define NAT_NONE       UINT32_MAX
-#define NAT_IFACE_ANY  UINT16_MAX
+#define NAT_NAME_LEN  32 /* names of rules and pools, with the final NUL */
+#define NAT_MAX_RULES 4096
+#define NAT_MAX_POOLS 256
+#define NAT_NONE      UINT32_MAX
+#define NAT_IFACE_ANY UINT16_MAX
 
 /* ---- the packet ------------------------------------------------------------------------------ */
 
 /* What tells one flow direction from another. 16 bytes, compared and hashed as two 64-bit words.
- * Ports: TCP, UDP, UDP-Lite, DCCP: as on the wire. ICMP query: a request has its identifier in sport
- * and 0 in dport, a reply 0 in sport and its identifier in dport, and kind tells them apart (an
- * identifier may be 0). Other protocols: both 0. */
+ * Ports: TCP, UDP, UDP-Lite, DCCP: as on the wire. ICMP query: a request has its identifier in
+ * sport and 0 in dport, a reply 0 in sport and its identifier in dport, and kind tells them apart
+ * (an identifier may be 0). Other protocols: both 0. */
 struct nat_key {
 	uint32_t src_be, dst_be;
 	uint16_t sport_be, dport_be;
-	uint8_t proto;		/* IP protocol number */
-	uint8_t kind;		/* enum nat_kind */
-	uint16_t table;		/* routing table (VRF); 0 today */
+	uint8_t proto;	/* IP protocol number */
+	uint8_t kind;	/* enum nat_kind */
+	uint16_t table; /* routing table (VRF); 0 today */
 } __attribute__((aligned(8)));
 
 enum nat_kind {
@@ -45,32 +46,32 @@ enum nat_kind {
 };
 
 enum nat_pkt_flags {
-	NAT_PKT_FRAGMENT = 1 << 0,	/* MF set or offset non-zero: key ports are not to be trusted */
-	NAT_PKT_ICMP_ERROR = 1 << 1,	/* ICMP types 3, 4, 5, 11, 12: l4 points to the ICMP header */
-	NAT_PKT_LOCAL = 1 << 2,		/* the destination as received is one of the router's addresses */
-	NAT_PKT_NO_KEY = 1 << 3,	/* ICMP that is neither query nor error: can't be translated */
+	NAT_PKT_FRAGMENT = 1 << 0, /* MF set or offset non-zero: key ports are not to be trusted */
+	NAT_PKT_ICMP_ERROR = 1 << 1, /* ICMP types 3, 4, 5, 11, 12: l4 points to the ICMP header */
+	NAT_PKT_LOCAL = 1 << 2,	 /* the destination as received is one of the router's addresses */
+	NAT_PKT_NO_KEY = 1 << 3, /* ICMP that is neither query nor error: can't be translated */
 };
 
 enum nat_verdict {
-	NAT_PASS = 0,		/* no translation applies: forward (or deliver locally) as it is */
-	NAT_TRANSLATE = 1,	/* session, dir, new_src_be, new_dst_be are set */
-	NAT_DROP = 2,		/* reason is set */
+	NAT_PASS = 0,	   /* no translation applies: forward (or deliver locally) as it is */
+	NAT_TRANSLATE = 1, /* session, dir, new_src_be, new_dst_be are set */
+	NAT_DROP = 2,	   /* reason is set */
 };
 
 /* Why lib/nat refuses a packet: name, meaning. Names are the counters' names. */
 #define NAT_REASONS(X)                                                                             \
-	X(nat_no_session, "TCP segment other than SYN without a session (T7)")                     \
+	X(nat_no_session, "TCP segment other than SYN without a session")                          \
 	X(nat_no_mapping, "to an external address, but no session, mapping or rule takes it")      \
-	X(nat_filtered, "inbound packet refused by the filtering behaviour (M8)")                  \
-	X(nat_sessions_full, "session table full (C4)")                                            \
-	X(nat_mappings_full, "mapping table full (C4)")                                            \
-	X(nat_pool_exhausted, "no free external port or identifier (C4)")                          \
-	X(nat_no_address, "pool or interface has no external address (C4)")                        \
+	X(nat_filtered, "inbound packet refused by the filtering behaviour")                       \
+	X(nat_sessions_full, "session table full")                                                 \
+	X(nat_mappings_full, "mapping table full")                                                 \
+	X(nat_pool_exhausted, "no free external port or identifier")                               \
+	X(nat_no_address, "pool or interface has no external address")                             \
 	X(nat_protocol_in_use, "protocol without ports already used by another inside host")       \
 	X(nat_fragment, "fragment that would need translation")                                    \
 	X(nat_icmp_bad_checksum, "ICMP error with a bad ICMP checksum (RFC 5508 REQ-3)")           \
 	X(nat_icmp_bad_quote, "ICMP error with a malformed or damaged quoted header")              \
-	X(nat_icmp_no_session, "ICMP error that matches no session (I4)")                          \
+	X(nat_icmp_no_session, "ICMP error that matches no session")                               \
 	X(nat_icmp_unknown, "ICMP type that can't be translated")                                  \
 	X(nat_bad_l4, "transport header malformed")                                                \
 	X(nat_no_route, "no route to the translated destination")                                  \
@@ -81,7 +82,7 @@ enum nat_reason {
 #define X(name, text) NAT_R_##name,
 	NAT_REASONS(X)
 #undef X
-	NAT_REASON_COUNT
+		NAT_REASON_COUNT
 };
 
 const char *nat_reason_name(enum nat_reason r);
@@ -90,28 +91,29 @@ const char *nat_reason_text(enum nat_reason r);
 /* One packet. The caller (lib/fwd's parser) fills the first part, and has proven that the bytes
  * [ip, l4 + l4_avail) are contiguous, writable and inside the datagram. */
 struct nat_pkt {
-	struct nat_key key;	/* of the packet as received; for ICMP errors src/dst are the outer ones */
-	uint8_t *ip;		/* IPv4 header */
-	uint8_t *l4;		/* transport header */
-	uint16_t l4_len;	/* bytes from l4 to the end of the datagram (IP total length - IHL) */
-	uint16_t l4_avail;	/* contiguous bytes at l4: min(l4_len, what the segment holds) */
-	uint16_t iface;		/* ingress interface */
-	uint8_t flags;		/* enum nat_pkt_flags */
-	uint8_t tcp_flags;	/* TCP: byte 13 of the header; else 0 */
+	struct nat_key
+		key;	 /* of the packet as received; for ICMP errors src/dst are the outer ones */
+	uint8_t *ip;	 /* IPv4 header */
+	uint8_t *l4;	 /* transport header */
+	uint16_t l4_len; /* bytes from l4 to the end of the datagram (IP total length - IHL) */
+	uint16_t l4_avail; /* contiguous bytes at l4: min(l4_len, what the segment holds) */
+	uint16_t iface;	   /* ingress interface */
+	uint8_t flags;	   /* enum nat_pkt_flags */
+	uint8_t tcp_flags; /* TCP: byte 13 of the header; else 0 */
 	/* set by lib/nat */
-	uint8_t verdict;	/* enum nat_verdict */
-	uint8_t reason;		/* enum nat_reason, with NAT_DROP */
-	uint8_t dir;		/* 0: the session's original direction, 1: reply */
+	uint8_t verdict; /* enum nat_verdict */
+	uint8_t reason;	 /* enum nat_reason, with NAT_DROP */
+	uint8_t dir;	 /* 0: the session's original direction, 1: reply */
 	uint8_t pad;
-	uint32_t session;	/* index, or NAT_NONE */
+	uint32_t session; /* index, or NAT_NONE */
 	uint32_t hash;
-	uint32_t new_src_be, new_dst_be;	/* addresses after translation (or as received) */
+	uint32_t new_src_be, new_dst_be; /* addresses after translation (or as received) */
 };
 
 /* ---- configuration snapshot ------------------------------------------------------------------ */
 
 enum nat_rule_type {
-	NAT_RULE_EXEMPT,	/* evaluated in this order of types; within a type in order of id */
+	NAT_RULE_EXEMPT, /* evaluated in this order of types; within a type in order of id */
 	NAT_RULE_STATIC,
 	NAT_RULE_DNAT,
 	NAT_RULE_SNAT,
@@ -119,29 +121,30 @@ enum nat_rule_type {
 };
 
 struct nat_prefix {
-	uint32_t addr_be;	/* host bits zero */
-	uint8_t len;		/* 0..32; {0, 0} matches everything */
+	uint32_t addr_be; /* host bits zero */
+	uint8_t len;	  /* 0..32; {0, 0} matches everything */
 };
 
 /* One rule, as configured. Fields that a type does not use are zero. */
 struct nat_rule {
-	uint32_t id;		/* never 0, kept for the life of the rule, also over a reload */
+	uint32_t id; /* never 0, kept for the life of the rule, also over a reload */
 	enum nat_rule_type type;
 	char name[NAT_NAME_LEN];
-	uint16_t iface;		/* snat, masquerade: egress. dnat: ingress (others hairpin). exempt, static:
-				 * outside interface. NAT_IFACE_ANY: any (not masquerade) */
-	uint8_t protocol;	/* 0: any. With dport: tcp or udp */
-	struct nat_prefix source;	/* snat, masquerade, exempt: source. static: unused */
-	struct nat_prefix destination;	/* snat, masquerade, exempt: destination; dnat: external address /32 */
-	uint16_t dport_lo, dport_hi;	/* dnat: external ports, host order, 0 = all; also exempt */
-	uint32_t to_be;			/* dnat: internal address */
-	uint16_t to_port;		/* dnat: first internal port, host order, 0 = keep */
-	struct nat_prefix external, internal;	/* static: same length */
-	uint32_t pool;			/* snat: index into nat_conf.pools */
+	uint16_t iface; /* snat, masquerade: egress. dnat: ingress (others hairpin). exempt, static:
+			 * outside interface. NAT_IFACE_ANY: any (not masquerade) */
+	uint8_t protocol;	  /* 0: any. With dport: tcp or udp */
+	struct nat_prefix source; /* snat, masquerade, exempt: source. static: unused */
+	struct nat_prefix
+		destination; /* snat, masquerade, exempt: destination; dnat: external address /32 */
+	uint16_t dport_lo, dport_hi; /* dnat: external ports, host order, 0 = all; also exempt */
+	uint32_t to_be;		     /* dnat: internal address */
+	uint16_t to_port;	     /* dnat: first internal port, host order, 0 = keep */
+	struct nat_prefix external, internal; /* static: same length */
+	uint32_t pool;			      /* snat: index into nat_conf.pools */
 };
 
 struct nat_range {
-	uint32_t first_be, last_be;	/* inclusive */
+	uint32_t first_be, last_be; /* inclusive */
 };
 
 struct nat_pool {
@@ -149,8 +152,9 @@ struct nat_pool {
 	char name[NAT_NAME_LEN];
 	const struct nat_range *ranges;
 	unsigned n_ranges;
-	uint16_t port_lo, port_hi;	/* host order, inclusive; 0,0: the default 1-65535, and then ICMP
-					 * identifiers are not limited at all; else they are limited alike */
+	uint16_t port_lo,
+		port_hi; /* host order, inclusive; 0,0: the default 1-65535, and then ICMP
+			  * identifiers are not limited at all; else they are limited alike */
 };
 
 /* An address of a router's interface: what masquerade translates to (the first one listed of an
@@ -164,39 +168,40 @@ struct nat_iface_addr {
 struct nat_reserved {
 	uint32_t addr_be;
 	uint8_t protocol;
-	uint16_t port;		/* host order */
+	uint16_t port; /* host order */
 };
 
-enum nat_behaviour {	/* RFC 4787 words, for mapping and for filtering */
-	NAT_ENDPOINT_INDEPENDENT,
-	NAT_ADDRESS_DEPENDENT,
-	NAT_ADDRESS_AND_PORT_DEPENDENT,
+enum nat_behaviour { /* RFC 4787 words, for mapping and for filtering */
+		     NAT_ENDPOINT_INDEPENDENT,
+		     NAT_ADDRESS_DEPENDENT,
+		     NAT_ADDRESS_AND_PORT_DEPENDENT,
 };
 
 /* Idle timeouts in seconds. */
 #define NAT_TIMEOUTS(X)                                                                            \
-	X(udp, 300, 1, 86400, "UDP mapping after the last outbound packet (M6)")                   \
-	X(tcp_established, 7440, 1, 604800, "TCP session with both sides open (T2)")               \
-	X(tcp_transitory, 240, 1, 86400, "TCP session opening or closing (T2)")                    \
-	X(icmp, 60, 1, 86400, "ICMP query (I1)")                                                   \
+	X(udp, 300, 1, 86400, "UDP mapping after the last outbound packet")                        \
+	X(tcp_established, 7440, 1, 604800, "TCP session with both sides open")                    \
+	X(tcp_transitory, 240, 1, 86400, "TCP session opening or closing")                         \
+	X(icmp, 60, 1, 86400, "ICMP query")                                                        \
 	X(other, 300, 1, 86400, "protocols without ports")                                         \
-	X(port_hold, 120, 0, 3600, "external port kept for its host after its last session (T5)")
+	X(port_hold, 120, 0, 3600, "external port kept for its host after its last session")
 
 enum nat_timeout {
 #define X(name, def, min, max, text) NAT_TIMEOUT_##name,
 	NAT_TIMEOUTS(X)
 #undef X
-	NAT_TIMEOUT_COUNT
+		NAT_TIMEOUT_COUNT
 };
 
 struct nat_timeout_info {
-	const char *name;	/* with '-' for '_' */
+	const char *name; /* with '-' for '_' */
 	uint32_t def_s, min_s, max_s;
 	const char *text;
 };
 extern const struct nat_timeout_info nat_timeout_info[NAT_TIMEOUT_COUNT];
 
-/* The whole configuration as the control side knows it. Plain data; not kept by nat_config_build. */
+/* The whole configuration as the control side knows it. Plain data; not kept by nat_config_build.
+ */
 struct nat_conf {
 	const struct nat_rule *rules;
 	unsigned n_rules;
@@ -207,10 +212,10 @@ struct nat_conf {
 	const struct nat_reserved *reserved;
 	unsigned n_reserved;
 	enum nat_behaviour mapping, filtering;
-	bool hairpin;			/* default on */
-	bool inbound_refresh;		/* M7: default off */
-	bool tcp_loose;			/* T7: true lets any TCP segment open a session */
-	bool refuse_icmp;		/* C4: refusals are announced by ICMP 3/13 (lib/fwd does it) */
+	bool hairpin;	      /* default on */
+	bool inbound_refresh; /* M7: default off */
+	bool tcp_loose;	      /* T7: true lets any TCP segment open a session */
+	bool refuse_icmp;     /* C4: refusals are announced by ICMP 3/13 (lib/fwd does it) */
 	uint32_t timeout_s[NAT_TIMEOUT_COUNT];
 };
 
@@ -219,7 +224,8 @@ void nat_conf_defaults(struct nat_conf *conf);
 struct nat_config;
 
 /* Compiles a snapshot. NULL with errno set and a message in err (what is wrong and with which rule)
- * when conf contradicts itself (overlapping dnat, bad ranges, unknown pool, ...). Control thread. */
+ * when conf contradicts itself (overlapping dnat, bad ranges, unknown pool, ...). Control thread.
+ */
 struct nat_config *nat_config_build(const struct nat_conf *conf, char *err, size_t err_len);
 void nat_config_free(struct nat_config *cfg);
 
@@ -232,12 +238,14 @@ bool nat_config_refuse_icmp(const struct nat_config *cfg);
  * answers where the address lies in a connected prefix). */
 int nat_config_external(const struct nat_config *cfg, uint32_t addr_be, uint16_t iface);
 
-/* Calls fn for each external address range and the interface of its rule (NAT_IFACE_ANY if none). */
+/* Calls fn for each external address range and the interface of its rule (NAT_IFACE_ANY if none).
+ */
 void nat_config_externals(const struct nat_config *cfg,
 			  void (*fn)(void *arg, struct nat_range range, uint16_t iface), void *arg);
 
-/* Could a packet with this tuple need translation? False is certain, true is a guess; costs no lookup of
- * sessions. For a worker that does not own translation. egress: by the received destination. */
+/* Could a packet with this tuple need translation? False is certain, true is a guess; costs no
+ * lookup of sessions. For a worker that does not own translation. egress: by the received
+ * destination. */
 bool nat_config_candidate(const struct nat_config *cfg, const struct nat_key *key, uint16_t ingress,
 			  uint16_t egress);
 
@@ -246,84 +254,93 @@ bool nat_config_candidate(const struct nat_config *cfg, const struct nat_key *ke
 /* What lib/nat needs from below it. */
 struct nat_ops {
 	void *ctx;
-	/* Interface by which dst_be leaves, or -1 without a route; NAT_EGRESS_LOCAL for own addresses. */
+	/* Interface by which dst_be leaves, or -1 without a route; NAT_EGRESS_LOCAL for own
+	 * addresses. */
 	int (*egress)(void *ctx, uint32_t dst_be, uint16_t table);
-	/* Zeroed memory, 64-byte aligned (huge pages where there are any); NULL: calloc-like default. */
+	/* Zeroed memory, 64-byte aligned (huge pages where there are any); NULL: calloc-like
+	 * default. */
 	void *(*alloc)(void *ctx, size_t size);
 	void (*free)(void *ctx, void *p);
 };
 #define NAT_EGRESS_LOCAL (-2)
 
 struct nat_limits {
-	uint32_t max_sessions;		/* default 1,000,000 */
-	uint32_t max_mappings;		/* 0: as many as sessions */
-	uint32_t max_external;		/* external addresses with live ports (25 KiB each); 0: one for each
-					 * 4096 sessions, but 16 to 1024 */
-	uint64_t seed;			/* hashing and port choice (M12): from getrandom() */
+	uint32_t max_sessions; /* default 1,000,000 */
+	uint32_t max_mappings; /* 0: as many as sessions */
+	uint32_t max_external; /* external addresses with live ports (25 KiB each); 0: one for each
+				* 4096 sessions, but 16 to 1024 */
+	uint64_t seed;	       /* hashing and port choice (M12): from getrandom() */
 };
 
 struct nat_worker;
 
 struct nat_worker *nat_worker_create(const struct nat_limits *limits, const struct nat_ops *ops);
 void nat_worker_destroy(struct nat_worker *nat);
-size_t nat_worker_memory(const struct nat_worker *nat);	/* bytes taken */
+size_t nat_worker_memory(const struct nat_worker *nat); /* bytes taken */
 
-/* Takes up a snapshot. Sessions of rules that are gone (or whose values changed) are removed in slices
- * by nat_worker_tick(); until nat_worker_swept() they no longer match. now_ms: monotonic. */
+/* Takes up a snapshot. Sessions of rules that are gone (or whose values changed) are removed in
+ * slices by nat_worker_tick(); until nat_worker_swept() they no longer match. now_ms: monotonic. */
 void nat_worker_config(struct nat_worker *nat, const struct nat_config *cfg, uint64_t now_ms);
 bool nat_worker_swept(const struct nat_worker *nat);
 uint32_t nat_worker_sessions(const struct nat_worker *nat);
 
-/* Looks a burst of n (<= 64) packets up: sets verdict (NAT_TRANSLATE on a hit, NAT_PASS otherwise), session,
- * dir, new_src_be, new_dst_be. Changes no state and no packet. */
+/* Looks a burst of n (<= 64) packets up: sets verdict (NAT_TRANSLATE on a hit, NAT_PASS otherwise),
+ * session, dir, new_src_be, new_dst_be. Changes no state and no packet. */
 void nat_lookup_burst(struct nat_worker *nat, struct nat_pkt *const *pkts, unsigned n);
 
-/* The slow path, for a packet that nat_lookup_burst did not find (never twice for one packet): rules, mapping,
- * filter, new session. egress: interface that the received destination routes to, -1 without a route,
- * NAT_EGRESS_LOCAL. Returns the verdict. */
+/* The slow path, for a packet that nat_lookup_burst did not find (never twice for one packet):
+ * rules, mapping, filter, new session. egress: interface that the received destination routes to,
+ * -1 without a route, NAT_EGRESS_LOCAL. Returns the verdict. */
 enum nat_verdict nat_miss(struct nat_worker *nat, struct nat_pkt *pkt, int egress, uint64_t now_ms);
 
-/* Applies the translation of a NAT_TRANSLATE packet and decrements the TTL (which is > 1) in one update of the
- * header checksum; updates timers and TCP state; ICMP errors: outer and quoted headers. May turn the verdict into
- * NAT_DROP (a bad ICMP error). */
+/* Applies the translation of a NAT_TRANSLATE packet and decrements the TTL (which is > 1) in one
+ * update of the header checksum; updates timers and TCP state; ICMP errors: outer and quoted
+ * headers. May turn the verdict into NAT_DROP (a bad ICMP error). */
 enum nat_verdict nat_rewrite(struct nat_worker *nat, struct nat_pkt *pkt, uint64_t now_ms);
 
 /* TTL decrement alone, with its checksum (K4): for packets that are not translated. */
 void nat_ttl_decrement(uint8_t *ip);
 
-/* Housekeeping, called every burst or so: expires what is due and sweeps, at most budget records. */
+/* Housekeeping, called every burst or so: expires what is due and sweeps, at most budget records.
+ */
 void nat_worker_tick(struct nat_worker *nat, uint64_t now_ms, unsigned budget);
 
 /* ---- sessions, for people -------------------------------------------------------------------- */
 
-struct nat_filter {		/* zero = no condition */
-	struct nat_prefix source;	/* inside or original source; len 0 = any */
+struct nat_filter {		  /* zero = no condition */
+	struct nat_prefix source; /* inside or original source; len 0 = any */
 	struct nat_prefix destination;
 	uint8_t protocol;
-	uint16_t port;		/* host order: any of the four ports or the identifier */
+	uint16_t port; /* host order: any of the four ports or the identifier */
 	uint32_t rule_id;
 };
 
 enum nat_tcp_state {
-	NAT_TCP_NONE, NAT_TCP_SYN_SENT, NAT_TCP_SYN_RECEIVED, NAT_TCP_ESTABLISHED, NAT_TCP_CLOSING,
-	NAT_TCP_CLOSED, NAT_TCP_RESET
+	NAT_TCP_NONE,
+	NAT_TCP_SYN_SENT,
+	NAT_TCP_SYN_RECEIVED,
+	NAT_TCP_ESTABLISHED,
+	NAT_TCP_CLOSING,
+	NAT_TCP_CLOSED,
+	NAT_TCP_RESET
 };
 const char *nat_tcp_state_name(enum nat_tcp_state s);
 
 struct nat_session_info {
 	uint32_t index;
-	struct nat_key orig;	/* first packet's direction, as received */
-	struct nat_key reply;	/* the other direction, as received */
-	uint32_t rule_id;	/* of the source translation, else of the destination translation */
+	struct nat_key orig;  /* first packet's direction, as received */
+	struct nat_key reply; /* the other direction, as received */
+	uint32_t rule_id;     /* of the source translation, else of the destination translation */
 	enum nat_tcp_state tcp_state;
-	uint64_t age_ms, idle_ms;	/* since creation, since the last packet that refreshed it */
-	uint32_t timeout_s;	/* idle time after which it goes */
+	uint64_t age_ms, idle_ms; /* since creation, since the last packet that refreshed it */
+	uint32_t timeout_s;	  /* idle time after which it goes */
 };
 
-/* Scans at most budget records from *cursor (start with 0), fills up to max matching sessions, returns how many;
- * *cursor becomes NAT_NONE at the end. */
+/* Scans at most budget records from *cursor (start with 0), fills up to max matching sessions,
+ * returns how many; *cursor becomes NAT_NONE at the end. */
 unsigned nat_session_list(struct nat_worker *nat, const struct nat_filter *f, uint64_t now_ms,
-			  uint32_t *cursor, unsigned budget, struct nat_session_info *out, unsigned max);
+			  uint32_t *cursor, unsigned budget, struct nat_session_info *out,
+			  unsigned max);
 /* As above but removes matching sessions, freeing external ports at once (T5); returns how many. */
 unsigned nat_session_clear(struct nat_worker *nat, const struct nat_filter *f, uint32_t *cursor,
 			   unsigned budget);
