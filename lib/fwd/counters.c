@@ -130,6 +130,7 @@ void fwd_stats_iface(uint16_t iface, int worker, struct fwd_iface_stats *out)
 	out->rx_bytes = sum_iface(offsetof(struct dp_iface_counters, rx_bytes), iface, worker);
 	out->tx_packets = sum_iface(offsetof(struct dp_iface_counters, tx_packets), iface, worker);
 	out->tx_bytes = sum_iface(offsetof(struct dp_iface_counters, tx_bytes), iface, worker);
+	out->bad_checksums = sum_iface(offsetof(struct dp_iface_counters, bad_checksums), iface, worker);
 	for (unsigned d = 0; d < FWD_DROP_COUNT; d++)
 		out->drops += fwd_stats_drop(d, iface, worker);
 	if (worker != FWD_WORKER_ALL)

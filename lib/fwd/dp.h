@@ -72,6 +72,9 @@ enum iface_flags {
 	IFACE_PRESENT = 1 << 0,
 	IFACE_COMPLETE_CSUM = 1 << 1,	/* virtual: complete unfinished L4 checksums on the way in */
 	IFACE_KERNEL_ARP = 1 << 2,	/* ARP frames do not come by the port (XDP leaves them to the kernel) */
+	IFACE_GRO = 1 << 3,		/* TCP segments that come in are merged (gro.h) ... */
+	IFACE_GRO_ALWAYS = 1 << 4,	/* ... after summing them here, whatever the device says of them */
+	IFACE_GRO_COUNTED = 1 << 5,	/* ... and those that do not merge are validated and counted as well */
 };
 
 struct dp_addr {
@@ -94,6 +97,7 @@ struct dp_iface {
 struct dp_port {
 	uint16_t native_iface;		/* untagged frames; FWD_IFACE_NONE: port unknown */
 	bool multi_seg_tx;		/* the device sends chains; else they are made linear */
+	bool gro;			/* one of its interfaces has IFACE_GRO */
 	const uint16_t *vlan_iface;	/* 4096 entries by VLAN id (FWD_IFACE_NONE: none); NULL: no tags here */
 	uint16_t n_txq;
 };
@@ -146,6 +150,7 @@ static inline struct fwd_mbuf_priv *fwd_priv(struct rte_mbuf *m)
 
 struct dp_iface_counters {
 	uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
+	uint64_t bad_checksums;		/* TCP segments whose checksum was looked at and is wrong; they went on */
 	uint64_t drops[FWD_DROP_COUNT];
 } __rte_cache_aligned;
 

@@ -94,7 +94,11 @@ const char *fwd_drop_text(unsigned drop);
 	X(fragments_out, "fragments made")                                                         \
 	X(checksums_completed, "unfinished checksums of virtual ports completed")                  \
 	X(handovers, "packets handed to another worker")                                           \
-	X(punts, "packets handed to the control thread")
+	X(punts, "packets handed to the control thread")                                           \
+	X(gro_merged, "packets made of several TCP segments")                                      \
+	X(gro_payload_bytes_summed, "payload bytes summed to validate TCP segments")               \
+	X(gro_bad_checksum, "TCP segments with a wrong checksum, not merged, passed on")           \
+	X(cut_segments, "segments that merged packets were cut back to")
 
 enum fwd_event {
 #define X(name, text) FWD_E_##name,
@@ -259,6 +263,7 @@ void fwd_nat_stats(struct nat_stats *out);
 struct fwd_iface_stats {
 	uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
 	uint64_t drops;			/* sum over all reasons */
+	uint64_t bad_checksums;		/* TCP segments found wrong before merging; passed on */
 	uint64_t rx_missed, rx_errors, rx_nombuf, tx_errors;	/* the device's own */
 };
 

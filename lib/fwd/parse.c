@@ -17,6 +17,9 @@
 
 #define PREFETCH_AHEAD  4	/* frames */
 
+/* What a parsed packet keeps of its buffer's flags: whose memory it is, and what the device says of the L4 checksum. */
+#define RX_KEPT (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_RX_L4_CKSUM_MASK)
+
 /* Bytes that later stages read in one piece: IPv4 with options, ICMP, a quoted IPv4 header with options and the start
  * of what it carries. */
 #define HEADERS_MAX (60 + 8 + 60 + 20)
@@ -346,7 +349,7 @@ enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, str
 		if (unlikely(none || (iface->flags & IFACE_COMPLETE_CSUM)))
 			*completed += complete_checksum(p, ip, none);
 	}
-	m->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
+	m->ol_flags &= RX_KEPT;
 	return PARSE_IP4;
 }
 
@@ -512,7 +515,7 @@ static __rte_always_inline bool plain_one(const struct plain *f, struct rte_mbuf
 	m->data_off += sizeof(struct rte_ether_hdr);
 	m->data_len = (uint16_t)total;
 	m->pkt_len = (uint32_t)total;
-	m->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
+	m->ol_flags &= RX_KEPT;
 
 	memcpy(&n->key, (const uint8_t *)ip + offsetof(struct rte_ipv4_hdr, src_addr), 8);	/* both addresses ... */
 	memcpy((uint8_t *)&n->key + 8, l4, 4);							/* ... and both ports */

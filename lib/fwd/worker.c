@@ -6,9 +6,12 @@
 #include <rte_ip.h>
 #include <rte_malloc.h>
 #include <rte_pause.h>
+#include <rte_tcp.h>
 
 #include "call.h"
+#include "cut.h"
 #include "frag.h"
+#include "gro.h"
 #include "icmp.h"
 #include "local.h"
 #include "output.h"
@@ -244,8 +247,39 @@ static void forward_one(struct worker *w, struct pkt *p, bool on)
 	forward(w, p);
 }
 
-/* Packets to their verdicts. */
-static void stage_forward(struct worker *w, struct pkt *pkts, unsigned n, const uint64_t *nh)
+/* A merged packet: whole as far as it goes the usual way, else cut back to what came in, which goes each its own. hop:
+ * its next hop, which way leads to. */
+static void forward_merged(struct worker *w, struct pkt *p, const struct gro_merged *d, const struct fwd_nexthop *hop,
+			   struct tx_way *way, bool on)
+{
+	union nh_adj adj = { .word = atomic_load_explicit(&hop->adj, memory_order_relaxed) };
+	struct nat_pkt *n = &p->nat;
+	bool whole = adj.usable != 0 && n->ip[8] > 1 && d->len <= w->snap->ifaces[hop->iface].mtu;
+
+	if (n->verdict == NAT_TRANSLATE)	/* the end of a connection is tracked by its own sequence number */
+		whole = whole && !(n->tcp_flags & RTE_TCP_FIN_FLAG) &&
+			nat_rewrite(w->nat, n, w->now_ms) == NAT_TRANSLATE;
+	else if (on && nat_config_candidate(w->snap->nat, &n->key, n->iface, hop->iface))
+		whole = false;
+	else if (whole)
+		nat_ttl_decrement(n->ip);
+	if (whole) {
+		cut_send(w, p, d, way, adj);
+		return;
+	}
+	cut_undo(p, d);
+	w->counters->events[FWD_E_cut_segments] += d->n;
+	for (unsigned i = 0; i < d->n; i++) {
+		struct pkt segment;
+
+		cut_segment(p, d, i, &segment);
+		forward_one(w, &segment, on);
+	}
+}
+
+/* Packets to their verdicts. gro: NULL, or what is merged among them. */
+static __rte_always_inline void stage_forward(struct worker *w, struct pkt *pkts, unsigned n, const uint64_t *nh,
+					      const struct gro *gro)
 {
 	struct tx_way way = { .iface = FWD_IFACE_NONE };
 	bool on = nat_on(w);
@@ -261,6 +295,10 @@ static void stage_forward(struct worker *w, struct pkt *pkts, unsigned n, const 
 			hop = &dp.nexthops[output_member(p->nh, &p->nat.key)];
 		if (unlikely(hop->iface != way.iface))
 			tx_way_to(w, &way, hop->iface);
+		if (gro != NULL && gro->of[i] != 0) {
+			forward_merged(w, p, &gro->merged[gro->of[i] - 1], hop, &way, on);
+			continue;
+		}
 		/* only a neighbour's can be usable */
 		adj.word = atomic_load_explicit(&hop->adj, memory_order_relaxed);
 		if (unlikely(!((translate | !on) & (adj.usable != 0) & (p->nat.ip[8] > 1) & (p->len <= way.mtu) &
@@ -281,8 +319,9 @@ static void stage_forward(struct worker *w, struct pkt *pkts, unsigned n, const 
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* tsc: NULL where nobody measures, and then this costs nothing. */
-static __rte_always_inline void datagrams(struct worker *w, struct pkt *pkts, unsigned n, uint64_t *tsc)
+/* tsc: NULL where nobody measures, gro: NULL where nothing is merged; and then this costs nothing. */
+static __rte_always_inline void datagrams(struct worker *w, struct pkt *pkts, unsigned n, const struct gro *gro,
+					  uint64_t *tsc)
 {
 	uint64_t nh[FWD_BURST];
 
@@ -292,9 +331,26 @@ static __rte_always_inline void datagrams(struct worker *w, struct pkt *pkts, un
 	stage_route(w, pkts, n, nh);
 	if (tsc != NULL)
 		tsc[WORKER_ROUTE] = rte_rdtsc();
-	stage_forward(w, pkts, n, nh);
+	stage_forward(w, pkts, n, nh, gro);
 	if (tsc != NULL)
 		tsc[WORKER_FORWARD] = rte_rdtsc();
+}
+
+/* Does this worker merge what comes in by port? What it only hands over is merged by the worker that translates. */
+static inline bool gro_on(const struct worker *w, uint16_t port)
+{
+	return unlikely(w->snap->ports[port].gro) && (w->nat != NULL || !nat_on(w));
+}
+
+/* As datagrams(), merging first. Apart from it, so that it costs nothing where it is off. */
+static __rte_noinline void datagrams_merged(struct worker *w, struct pkt *pkts, unsigned n, uint64_t *tsc)
+{
+	struct gro g;
+
+	n = gro_burst(w, pkts, n, &g);
+	if (tsc != NULL)
+		tsc[WORKER_PARSE] = rte_rdtsc();
+	datagrams(w, pkts, n, g.n > 0 ? &g : NULL, tsc);
 }
 
 void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port)
@@ -302,8 +358,12 @@ void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t p
 	struct pkt pkts[FWD_BURST];
 
 	n = stage_parse(w, m, n, port, pkts);
-	if (n > 0)
-		datagrams(w, pkts, n, NULL);
+	if (n == 0)
+		return;
+	if (gro_on(w, port))
+		datagrams_merged(w, pkts, n, NULL);
+	else
+		datagrams(w, pkts, n, NULL, NULL);
 }
 
 void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port,
@@ -314,7 +374,10 @@ void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint
 
 	n = stage_parse(w, m, n, port, pkts);
 	tsc[WORKER_PARSE] = rte_rdtsc();
-	datagrams(w, pkts, n, tsc);
+	if (gro_on(w, port))
+		datagrams_merged(w, pkts, n, tsc);
+	else
+		datagrams(w, pkts, n, NULL, tsc);
 	for (unsigned i = 0; i < WORKER_STAGES; i++) {
 		cycles[i] += tsc[i] - last;
 		last = tsc[i];
@@ -327,6 +390,7 @@ static unsigned handover(struct worker *w)
 	struct rte_mbuf *m[FWD_BURST];
 	struct pkt pkts[FWD_BURST];
 	unsigned n, n_out = 0;
+	bool merge = false;
 
 	n = rte_ring_sc_dequeue_burst(dp.handover[w->id], (void **)m, FWD_BURST, NULL);
 	for (unsigned i = 0; i < n; i++) {
@@ -342,9 +406,14 @@ static unsigned handover(struct worker *w)
 			n_out++;
 		else
 			worker_drop(w, p->m, in, p->drop);
+		merge |= (w->snap->ifaces[in].flags & IFACE_GRO) != 0;
 	}
-	if (n_out > 0)
-		datagrams(w, pkts, n_out, NULL);
+	if (n_out == 0)
+		return n;
+	if (merge)
+		datagrams_merged(w, pkts, n_out, NULL);
+	else
+		datagrams(w, pkts, n_out, NULL, NULL);
 	return n;
 }
 
