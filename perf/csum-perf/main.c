@@ -250,11 +250,19 @@ static void choose_subjects(void)
 #define HOT_ROOM  ((size_t)2 << 20)
 #define COLD_ROOM ((size_t)256 << 20)
 #define BURST	  32
+#define N_LENGTHS 8192u
 
 static unsigned char *hot, *hot_dst, *cold;
-static uint32_t *cold_order, *lengths;
-static size_t cold_n, cold_next, cold_slot;
-#define N_LENGTHS 8192u
+
+/* For one size: the cold room cut into buffers, in an order of their own, and random lengths. */
+struct layout {
+	size_t slot, n, next;
+	uint32_t *order;
+	uint32_t lengths[N_LENGTHS];
+};
+
+static struct layout *layouts[LIST_MAX];
+static struct layout *here; /* that of the size being run */
 
 static void *room(size_t len)
 {
@@ -295,39 +303,49 @@ static void prepare_memory(void)
 	hot_dst = room(HOT_ROOM);
 	fill_random(hot, HOT_ROOM);
 	memset(hot_dst, 1, HOT_ROOM);
-	lengths = room(N_LENGTHS * sizeof(*lengths));
 	if (opt.cold) {
 		cold = room(COLD_ROOM);
 		fill_random(cold, COLD_ROOM);
 	}
 }
 
-/* The cold room as buffers of `size`, in an order of their own. */
-static void prepare_size(unsigned size)
+static struct layout *make_layout(unsigned size)
 {
+	struct layout *l = room(sizeof(*l));
 	size_t i;
 
 	for (i = 0; i < N_LENGTHS; i++)
-		lengths[i] = 1 + (uint32_t)(rnd() % size);
-	if (!opt.cold)
-		return;
-	cold_slot = (size + 64 + 127) / 64 * 64;
-	cold_n = COLD_ROOM / cold_slot;
-	cold_order = realloc(cold_order, cold_n * sizeof(*cold_order));
-	if (!cold_order) {
-		perror("csum-perf");
-		exit(1);
-	}
-	for (i = 0; i < cold_n; i++)
-		cold_order[i] = (uint32_t)i;
-	for (i = cold_n - 1; i; i--) {
+		l->lengths[i] = 1 + (uint32_t)(rnd() % (size ? size : 1));
+	if (!cold)
+		return l;
+	l->slot = (size + 64 + 127) / 64 * 64;
+	l->n = COLD_ROOM / l->slot;
+	l->order = room(l->n * sizeof(*l->order));
+	for (i = 0; i < l->n; i++)
+		l->order[i] = (uint32_t)i;
+	for (i = l->n - 1; i; i--) {
 		size_t j = rnd() % (i + 1);
-		uint32_t t = cold_order[i];
+		uint32_t t = l->order[i];
 
-		cold_order[i] = cold_order[j];
-		cold_order[j] = t;
+		l->order[i] = l->order[j];
+		l->order[j] = t;
 	}
-	cold_next = 0;
+	return l;
+}
+
+static void prepare_sizes(const struct list *sizes)
+{
+	unsigned j;
+
+	for (j = 0; j < sizes->n; j++) {
+		if (layouts[j]) {
+			if (layouts[j]->order)
+				munmap(layouts[j]->order,
+				       layouts[j]->n * sizeof(*layouts[j]->order));
+			munmap(layouts[j], sizeof(*layouts[j]));
+		}
+		layouts[j] = make_layout(sizes->v[j]);
+	}
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -345,10 +363,10 @@ static volatile size_t always_zero;
 
 static const unsigned char *next_cold(void)
 {
-	const unsigned char *p = cold + cold_order[cold_next] * cold_slot;
+	const unsigned char *p = cold + here->order[here->next] * here->slot;
 
-	if (++cold_next == cold_n)
-		cold_next = 0;
+	if (++here->next == here->n)
+		here->next = 0;
 	return p;
 }
 
@@ -366,7 +384,7 @@ static inline __attribute__((always_inline)) csum_sum_t calls_of(const struct su
 
 	for (i = 0; i < calls; i++) {
 		const unsigned char *p = (is_cold ? next_cold() : hot) + align;
-		size_t len = is_mixed ? lengths[i % N_LENGTHS] : size;
+		size_t len = is_mixed ? here->lengths[i % N_LENGTHS] : size;
 
 		if (is_latency)
 			p += dep;
@@ -387,7 +405,7 @@ static csum_sum_t batches_of(unsigned size, unsigned align, unsigned calls)
 	for (i = 0; i < calls; i += BURST) {
 		for (j = 0; j < BURST; j++) {
 			v[j].base = next_cold() + align;
-			v[j].len = opt.mixed ? lengths[(i + j) % N_LENGTHS] : size;
+			v[j].len = opt.mixed ? here->lengths[(i + j) % N_LENGTHS] : size;
 			sums[j] = 0;
 		}
 		csum_partial_batch(v, sums, BURST);
@@ -453,36 +471,51 @@ static unsigned calls_for(unsigned size)
 	return opt.cold ? calls / BURST * BURST + BURST : calls;
 }
 
-/* One size, alignment and prefetch distance (~0u: each kernel's own), all subjects interleaved. */
-static void measure(unsigned size, unsigned align, unsigned prefetch, struct result *out)
+#define OWN ~0u /* each kernel's own prefetch distance */
+
+static struct result results[LIST_MAX][LIST_MAX][SUBJECTS_MAX]; /* by distance, size, subject */
+
+/* Every subject at every size and prefetch distance. A round goes through all of them, so that a
+ * slow moment of the machine falls on few rounds of each and not on all rounds of one. */
+static void measure(const struct list *sizes, const struct list *distances, unsigned align)
 {
-	double *v = calloc((size_t)n_subjects * opt.reps, sizeof(*v));
+	size_t cells = (size_t)distances->n * sizes->n * n_subjects, cell;
+	double *v = calloc(cells * opt.reps, sizeof(*v));
 	unsigned was[SUBJECTS_MAX] = {0};
-	unsigned calls = calls_for(size), r, i;
+	unsigned r, d, j, i;
 
 	if (!v) {
 		perror("csum-perf");
 		exit(1);
 	}
-	for (i = 0; i < n_subjects; i++) {
-		if (!subjects[i].impl)
-			continue;
-		was[i] = *subjects[i].impl->prefetch;
-	}
+	prepare_sizes(sizes);
 	for (i = 0; i < n_subjects; i++)
-		if (subjects[i].impl && prefetch != ~0u)
-			*subjects[i].impl->prefetch = prefetch;
+		if (subjects[i].impl)
+			was[i] = *subjects[i].impl->prefetch;
 	for (r = 0; r < opt.reps; r++)
-		for (i = 0; i < n_subjects; i++) {
-			if (!opt.cold)
-				run(&subjects[i], size, align, 1 + calls / 16); /* warm it */
-			v[i * opt.reps + r] = run(&subjects[i], size, align, calls);
+		for (cell = 0, d = 0; d < distances->n; d++) {
+			for (i = 0; i < n_subjects; i++)
+				if (subjects[i].impl && distances->v[d] != OWN)
+					*subjects[i].impl->prefetch = distances->v[d];
+			for (j = 0; j < sizes->n; j++) {
+				unsigned size = sizes->v[j], calls = calls_for(size);
+
+				here = layouts[j];
+				for (i = 0; i < n_subjects; i++, cell++) {
+					if (!opt.cold) /* warm it */
+						run(&subjects[i], size, align, 1 + calls / 16);
+					v[cell * opt.reps + r] =
+						run(&subjects[i], size, align, calls);
+				}
+			}
 		}
-	for (i = 0; i < n_subjects; i++) {
-		out[i] = summarise(v + (size_t)i * opt.reps, opt.reps);
+	for (cell = 0, d = 0; d < distances->n; d++)
+		for (j = 0; j < sizes->n; j++)
+			for (i = 0; i < n_subjects; i++, cell++)
+				results[d][j][i] = summarise(v + cell * opt.reps, opt.reps);
+	for (i = 0; i < n_subjects; i++)
 		if (subjects[i].impl)
 			*subjects[i].impl->prefetch = was[i];
-	}
 	free(v);
 }
 
@@ -498,7 +531,7 @@ static void print_json(const struct subject *s, const struct result *r, unsigned
 {
 	double bytes = opt.mixed ? (1.0 + size) / 2 : size;
 
-	if (prefetch == ~0u)
+	if (prefetch == OWN)
 		prefetch = s->impl ? *s->impl->prefetch : 0;
 	printf("{\"bench\":\"csum\",\"impl\":\"%s\",\"op\":\"%s\",\"size\":%u,\"align\":%u,"
 	       "\"cold\":%s,\"prefetch\":%u,\"ns\":%.3f,\"GBps\":%.2f,\"limit_GBps\":%.2f,"
@@ -549,136 +582,112 @@ static void print_cpu(void)
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-static struct result results[LIST_MAX][SUBJECTS_MAX];
-
 static double limit_of(const struct result *r)
 {
 	return r[1].median; /* subject 1; for copies: memcpy, then a sum */
 }
 
-static void table(unsigned align, unsigned prefetch)
+static double bytes_of(unsigned size)
+{
+	return opt.mixed ? (1.0 + size) / 2 : size;
+}
+
+static void print_table(struct result (*r)[SUBJECTS_MAX], unsigned align, unsigned prefetch)
 {
 	unsigned i, j;
 
-	for (j = 0; j < opt.sizes.n; j++) {
-		prepare_size(opt.sizes.v[j]);
-		measure(opt.sizes.v[j], align, prefetch, results[j]);
-		if (opt.json)
-			for (i = 0; i < n_subjects; i++)
-				print_json(&subjects[i], &results[j][i], opt.sizes.v[j], align,
-					   prefetch, limit_of(results[j]));
-	}
-	if (opt.json) {
-		fflush(stdout);
-		return;
-	}
 	printf("\nalignment %u", align);
-	if (prefetch != ~0u)
+	if (prefetch != OWN)
 		printf(", prefetch %u bytes ahead", prefetch);
-	printf("\n%-28s", "");
+	printf("\n%-28s", "median, ns");
 	for (j = 0; j < opt.sizes.n; j++)
 		printf(" %14u", opt.sizes.v[j]);
 	for (i = 0; i < n_subjects; i++) {
 		printf("\n%-28s", subjects[i].name);
 		for (j = 0; j < opt.sizes.n; j++)
-			printf(" %8.1f +-%4.1f", results[j][i].median,
-			       (results[j][i].high - results[j][i].low) / 2);
+			printf(" %8.1f +-%4.1f", r[j][i].median, (r[j][i].high - r[j][i].low) / 2);
 	}
-	printf("\n%-28s", "GB/s:");
+	printf("\n%-28s", "minimum, ns");
+	for (i = 0; i < n_subjects; i++) {
+		printf("\n%-28s", subjects[i].name);
+		for (j = 0; j < opt.sizes.n; j++)
+			printf(" %8.1f      ", r[j][i].min);
+	}
+	printf("\n%-28s", "GB/s");
 	for (i = 1; i < n_subjects; i++) {
 		printf("\n%-28s", subjects[i].name);
 		for (j = 0; j < opt.sizes.n; j++)
-			printf(" %8.1f      ",
-			       gbps(opt.mixed ? (1.0 + opt.sizes.v[j]) / 2 : opt.sizes.v[j],
-				    results[j][i].median));
+			printf(" %8.1f      ", gbps(bytes_of(opt.sizes.v[j]), r[j][i].median));
 	}
 	printf("\n");
 }
 
-static void set_prefetch(unsigned bytes)
+static void tables(unsigned align)
 {
-	unsigned i;
+	struct list own = {1, {OWN}};
+	const struct list *distances = opt.prefetch.n ? &opt.prefetch : &own;
+	unsigned d, i, j;
 
-	for (i = 0; i < n_subjects; i++)
-		if (subjects[i].impl)
-			*subjects[i].impl->prefetch = bytes;
+	measure(&opt.sizes, distances, align);
+	for (d = 0; d < distances->n; d++) {
+		if (!opt.json) {
+			print_table(results[d], align, distances->v[d]);
+			continue;
+		}
+		for (j = 0; j < opt.sizes.n; j++)
+			for (i = 0; i < n_subjects; i++)
+				print_json(&subjects[i], &results[d][j][i], opt.sizes.v[j], align,
+					   distances->v[d], limit_of(results[d][j]));
+	}
+	fflush(stdout);
 }
 
-/* Adds the logarithm of each subject's median at each distance; distances are interleaved, too. */
-static void score_distances(unsigned size, double score[LIST_MAX][SUBJECTS_MAX])
+/* The logarithms of each subject's medians at each distance, added up over the sizes. */
+static void score(const struct list *sizes, double out[LIST_MAX][SUBJECTS_MAX])
 {
-	size_t all = (size_t)opt.prefetch.n * n_subjects * opt.reps;
-	double *v = calloc(all, sizeof(*v));
-	unsigned calls = calls_for(size), r, d, i;
+	unsigned d, i, j;
 
-	if (!v) {
-		perror("csum-perf");
-		exit(1);
-	}
-	prepare_size(size);
-	for (r = 0; r < opt.reps; r++)
-		for (d = 0; d < opt.prefetch.n; d++) {
-			set_prefetch(opt.prefetch.v[d]);
-			for (i = 0; i < n_subjects; i++)
-				v[(d * n_subjects + i) * opt.reps + r] =
-					run(&subjects[i], size, 0, calls);
-		}
+	measure(sizes, &opt.prefetch, 0);
 	for (d = 0; d < opt.prefetch.n; d++)
 		for (i = 0; i < n_subjects; i++)
-			score[d][i] +=
-				log(summarise(v + (size_t)(d * n_subjects + i) * opt.reps, opt.reps)
-					    .median);
-	free(v);
+			for (out[d][i] = 0, j = 0; j < sizes->n; j++)
+				out[d][i] += log(results[d][j][i].median);
 }
 
 /* For each kernel the distance that is fastest over warm and cold packets together, if it gains
- * more than 2 % over none; and from where SSE2 beats add-with-carry. */
+ * more than 2 % over the first one, which is none; and from where SSE2 beats add-with-carry. */
 static void tune(void)
 {
-	static const unsigned sizes[] = {512, 1500, 9000};
-	static const unsigned cross[] = {64,  96,  128,	 192,  256,  384,
-					 512, 768, 1024, 1536, 2048, 4096};
-	static double warm[LIST_MAX][SUBJECTS_MAX], cold_score[LIST_MAX][SUBJECTS_MAX];
-	struct result r[SUBJECTS_MAX];
-	unsigned was[SUBJECTS_MAX] = {0};
+	static const struct list sizes = {3, {512, 1500, 9000}};
+	static const struct list cross = {
+		12, {64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096}};
+	static const struct list dflt = {8, {0, 64, 96, 128, 160, 256, 512, 1024}};
+	static const struct list own = {1, {OWN}};
+	static double warm[LIST_MAX][SUBJECTS_MAX], chill[LIST_MAX][SUBJECTS_MAX];
 	unsigned i, j, d, sse2 = 0, adc = 0, at = 0;
 
-	if (!opt.prefetch.n) {
-		static const unsigned dflt[] = {0, 64, 96, 128, 160, 256, 512, 1024};
-
-		opt.prefetch.n = sizeof(dflt) / sizeof(dflt[0]);
-		memcpy(opt.prefetch.v, dflt, sizeof(dflt));
-	}
-	for (i = 0; i < n_subjects; i++)
-		if (subjects[i].impl)
-			was[i] = *subjects[i].impl->prefetch;
-	for (j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
-		opt.cold = false;
-		score_distances(sizes[j], warm);
-		opt.cold = true;
-		score_distances(sizes[j], cold_score);
-	}
-	for (i = 0; i < n_subjects; i++)
-		if (subjects[i].impl)
-			*subjects[i].impl->prefetch = was[i];
+	if (!opt.prefetch.n)
+		opt.prefetch = dflt;
+	opt.cold = false;
+	score(&sizes, warm);
+	opt.cold = true;
+	score(&sizes, chill);
 	opt.cold = false;
 	printf("%-12s %10s %10s %12s %12s\n", "kernel", "now", "best", "warm gain", "cold gain");
 	for (i = 0; i < n_subjects; i++) {
 		unsigned best = 0;
-		double w, c;
 
 		if (!subjects[i].impl)
 			continue;
 		for (d = 1; d < opt.prefetch.n; d++)
-			if (warm[d][i] + cold_score[d][i] < warm[best][i] + cold_score[best][i])
+			if (warm[d][i] + chill[d][i] < warm[best][i] + chill[best][i])
 				best = d;
-		if (warm[0][i] + cold_score[0][i] - warm[best][i] - cold_score[best][i] < 6 * 0.02)
+		if (warm[0][i] + chill[0][i] - warm[best][i] - chill[best][i] < 2 * sizes.n * 0.02)
 			best = 0;
-		w = exp((warm[0][i] - warm[best][i]) / 3);
-		c = exp((cold_score[0][i] - cold_score[best][i]) / 3);
 		printf("%-12s %10u %10u %11.1f%% %11.1f%%\n", subjects[i].name,
-		       *subjects[i].impl->prefetch, opt.prefetch.v[best], 100 * (w - 1),
-		       100 * (c - 1));
+		       *subjects[i].impl->prefetch, opt.prefetch.v[best],
+		       100 * (exp((warm[0][i] - warm[best][i]) / sizes.n) - 1),
+		       100 * (exp((chill[0][i] - chill[best][i]) / sizes.n) - 1));
 		if (!strcmp(subjects[i].name, "sse2"))
 			sse2 = i;
 		if (!strcmp(subjects[i].name, "adc"))
@@ -686,18 +695,15 @@ static void tune(void)
 	}
 	if (!sse2 || !adc)
 		return;
-	for (j = sizeof(cross) / sizeof(cross[0]); j--;) {
-		prepare_size(cross[j]);
-		measure(cross[j], 0, ~0u, r);
-		if (r[sse2].median >= r[adc].median)
+	measure(&cross, &own, 0);
+	for (j = cross.n; j--; at = cross.v[j])
+		if (results[0][j][sse2].median >= results[0][j][adc].median)
 			break;
-		at = cross[j];
-	}
 	if (at)
-		printf("sse2 is faster than adc from %u bytes (crossover now %zu)\n", at,
+		printf("sse2 is faster than adc from %u bytes on (crossover now %zu)\n", at,
 		       subjects[sse2].impl->crossover);
 	else
-		printf("sse2 is nowhere faster than adc up to %u bytes\n", cross[11]);
+		printf("sse2 is not faster than adc at %u bytes\n", cross.v[cross.n - 1]);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -839,11 +845,7 @@ int main(int argc, char **argv)
 		tune();
 		return 0;
 	}
-	for (i = 0; i < opt.aligns.n; i++) {
-		if (!opt.prefetch.n)
-			table(opt.aligns.v[i], ~0u);
-		for (j = 0; j < opt.prefetch.n; j++)
-			table(opt.aligns.v[i], opt.prefetch.v[j]);
-	}
+	for (i = 0; i < opt.aligns.n; i++)
+		tables(opt.aligns.v[i]);
 	return 0;
 }
