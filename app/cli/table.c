@@ -20,6 +20,13 @@ static const struct cli_choice behaviours[] = {
 	{ 0 },
 };
 
+static const struct cli_choice validations[] = {
+	{ "always", CLI_GRO_ALWAYS, "summed here, whatever the device says" },
+	{ "offload", CLI_GRO_OFFLOAD, "by the device's word, else summed here" },
+	{ "counted", CLI_GRO_COUNTED, "as offload, and of segments that do not merge too" },
+	{ 0 },
+};
+
 static const struct cli_choice switches[] = {
 	{ "on", 1, NULL },
 	{ "off", 0, NULL },
@@ -56,6 +63,7 @@ static const struct cli_column iface_columns[] = {
 	{ "DRIVER", "driver", 10, false },
 	{ "DEVICE", "devargs|parent", 0, false },
 	{ "VLAN", "vlan", 0, true },
+	{ "GRO", "gro", 0, false },
 	{ "KERNEL", "netdev", 0, false },
 	{ "XDP", "xdp", 0, false },
 	{ "PASS", "pass[]", 0, false },
@@ -139,6 +147,7 @@ static const struct cli_column traffic_columns[] = {
 	{ "RX ERRORS", "rx_errors", 0, true },
 	{ "NO BUFFER", "rx_no_buffer", 0, true },
 	{ "TX ERRORS", "tx_errors", 0, true },
+	{ "BAD SUMS", "bad_checksums", 0, true },
 	{ 0 },
 };
 
@@ -232,16 +241,24 @@ const struct cli_command cli_commands[] = {
 	    { .key = "mtu", .what = "BYTES", .help = "largest IP packet", .type = CLI_NUMBER,
 	      .min = 68, .max = 9600, .unit = "bytes" },
 	    { .key = "rxqs", .what = "N", .help = "receive queues", .type = CLI_NUMBER, .min = 1,
-	      .max = 64, .needs = "devargs" } },
+	      .max = 64, .needs = "devargs" },
+	    { .key = "gro", .what = "on|off", .help = "merge TCP segments on the way through",
+	      .type = CLI_WORD, .choices = switches } },
 	  CLI_VIEW_NONE, NULL },
 	{ CLI_INTERFACE_SET, 0, CLI_CONFIG, { "interface", "set" },
 	  "changes an interface",
 	  "pass leaves a TCP or UDP port to the host's kernel, so that for example ssh to the host goes on "
-	  "working on an interface that the router has taken; no-pass takes it back.",
+	  "working on an interface that the router has taken; no-pass takes it back. gro merges TCP "
+	  "segments that come in together, so that translating and routing them costs once; they leave as "
+	  "they came.",
 	  "interface set lan pass protocol tcp port 22", 1, 1,
 	  { THE_IFACE,
 	    { .key = "mtu", .what = "BYTES", .help = "largest IP packet", .type = CLI_NUMBER,
 	      .min = 68, .max = 9600, .unit = "bytes", .grouped = true },
+	    SWITCH("gro", "merge TCP segments on the way through"),
+	    { .key = "gro-validate", .what = "always|offload|counted",
+	      .help = "how their checksums are looked at before", .type = CLI_WORD,
+	      .choices = validations, .grouped = true },
 	    { .key = "pass", .what = "", .help = "leave a port to the kernel", .type = CLI_FLAG,
 	      .grouped = true, .needs = "protocol,port" },
 	    { .key = "no-pass", .what = "", .help = "take a port back from the kernel",

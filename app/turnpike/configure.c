@@ -45,6 +45,7 @@ static bool iface_add(struct router *r, const struct cli_cmd *cmd, struct cli_er
 {
 	const struct cli_value *name = cli_get(cmd, "NAME"), *vlan = cli_get(cmd, "vlan");
 	const struct cli_value *mtu = cli_get(cmd, "mtu"), *rxqs = cli_get(cmd, "rxqs");
+	const struct cli_value *gro = cli_get(cmd, "gro");
 	struct fwd_iface_conf conf = {0};
 	struct fwd_err err = {0};
 	struct net_iface there;
@@ -58,12 +59,14 @@ static bool iface_add(struct router *r, const struct cli_cmd *cmd, struct cli_er
 	conf.vlan = vlan != NULL ? (uint16_t)vlan->number : 0;
 	conf.mtu = mtu != NULL ? (uint16_t)mtu->number : 0;
 	conf.rxqs = rxqs != NULL ? (uint16_t)rxqs->number : 0;
+	conf.gro.on = gro != NULL && gro->number != 0;
 	if (!names_iface(r, cmd, "parent", &parent, e))
 		return false;
 	id = NET(r, iface_find, conf.name);
 	if (id >= 0 && NET(r, iface_get, (uint16_t)id, &there) == 0) {
 		if (there.conf.vlan == conf.vlan && there.conf.mtu == conf.mtu &&
-		    there.conf.rxqs == conf.rxqs && strcmp(there.conf.devargs, conf.devargs) == 0 &&
+		    there.conf.rxqs == conf.rxqs && there.conf.gro.on == conf.gro.on &&
+		    strcmp(there.conf.devargs, conf.devargs) == 0 &&
 		    strcmp(there.conf.parent, conf.parent) == 0)
 			return true;
 		lines_iface(&line, &there);
@@ -73,10 +76,17 @@ static bool iface_add(struct router *r, const struct cli_cmd *cmd, struct cli_er
 	return ret == 0 || refuse(e, ret, &err, name);
 }
 
+static const enum fwd_gro_validate validations[] = {
+	[CLI_GRO_ALWAYS] = FWD_GRO_ALWAYS,
+	[CLI_GRO_OFFLOAD] = FWD_GRO_OFFLOAD,
+	[CLI_GRO_COUNTED] = FWD_GRO_COUNTED,
+};
+
 static bool iface_set(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)
 {
 	const struct cli_value *name = cli_get(cmd, "NAME"), *mtu = cli_get(cmd, "mtu");
-	const struct cli_value *port = cli_get(cmd, "port");
+	const struct cli_value *port = cli_get(cmd, "port"), *gro = cli_get(cmd, "gro");
+	const struct cli_value *validate = cli_get(cmd, "gro-validate");
 	bool add = cli_get(cmd, "pass") != NULL;
 	struct fwd_err err = {0};
 	struct net_iface iface;
@@ -91,9 +101,19 @@ static bool iface_set(struct router *r, const struct cli_cmd *cmd, struct cli_er
 		ret = NET(r, iface_set_mtu, name->text, (uint16_t)mtu->number, &err);
 		return ret == 0 || refuse(e, ret, &err, mtu);
 	}
+	NET(r, iface_get, id, &iface);
+	if (gro != NULL || validate != NULL) {
+		struct fwd_gro set = iface.conf.gro;
+
+		if (gro != NULL)
+			set.on = gro->number != 0;
+		else
+			set.validate = validations[validate->number];
+		ret = NET(r, iface_set_gro, name->text, set, &err);
+		return ret == 0 || refuse(e, ret, &err, gro != NULL ? gro : validate);
+	}
 	pass.protocol = (uint8_t)cli_get(cmd, "protocol")->number;
 	pass.port = (uint16_t)port->number;
-	NET(r, iface_get, id, &iface);
 	while (at < iface.n_pass &&
 	       (iface.pass[at].protocol != pass.protocol || iface.pass[at].port != pass.port))
 		at++;

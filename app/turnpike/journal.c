@@ -11,6 +11,7 @@ enum what {
 	IFACE_ADDED,
 	IFACE_DELETED,
 	MTU_SET,
+	GRO_SET,
 	PASS_ADDED,
 	PASS_DELETED,
 	ADDRESS_ADDED,
@@ -31,6 +32,7 @@ struct journal_entry {
 		struct {
 			uint16_t conf, in_force;
 		} mtu;
+		struct fwd_gro gro;
 		struct fwd_pass pass;
 		struct fwd_address address;
 		struct net_neigh neigh;
@@ -119,6 +121,21 @@ static int j_iface_set_mtu(void *ctx, const char *name, uint16_t mtu, struct fwd
 	}
 	snprintf(e->iface, sizeof(e->iface), "%s", name);
 	return note(j, BELOW(j, iface_set_mtu, name, mtu, err));
+}
+
+static int j_iface_set_gro(void *ctx, const char *name, struct fwd_gro gro, struct fwd_err *err)
+{
+	struct journal *j = ctx;
+	struct journal_entry *e = prepare(j, GRO_SET, err);
+	struct net_iface iface;
+	int id = BELOW(j, iface_find, name);
+
+	if (e == NULL)
+		return -ENOMEM;
+	if (id >= 0 && BELOW(j, iface_get, (uint16_t)id, &iface) == 0)
+		e->gro = iface.conf.gro;
+	snprintf(e->iface, sizeof(e->iface), "%s", name);
+	return note(j, BELOW(j, iface_set_gro, name, gro, err));
 }
 
 static int j_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool add,
@@ -320,6 +337,7 @@ static int j_commit(void *ctx, struct fwd_err *err)
 static const struct net_ops journal_ops = {
 	.iface_add = j_iface_add,
 	.iface_set_mtu = j_iface_set_mtu,
+	.iface_set_gro = j_iface_set_gro,
 	.iface_del = j_iface_del,
 	.iface_pass = j_iface_pass,
 	.iface_find = j_iface_find,
@@ -372,6 +390,8 @@ static int take_back(struct journal *j, struct journal_entry *e)
 		if (BELOW(j, iface_set_mtu, e->iface, e->mtu.conf, NULL) == 0)
 			return 0;
 		return BELOW(j, iface_set_mtu, e->iface, e->mtu.in_force, NULL);
+	case GRO_SET:
+		return BELOW(j, iface_set_gro, e->iface, e->gro, NULL);
 	case PASS_ADDED:
 	case PASS_DELETED:
 		return BELOW(j, iface_pass, e->iface, e->pass, e->what == PASS_DELETED, NULL);

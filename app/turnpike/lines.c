@@ -23,6 +23,8 @@ void lines_iface(struct buf *b, const struct net_iface *iface)
 		buf_printf(b, " mtu %u", c->mtu);
 	if (c->rxqs > 0)
 		buf_printf(b, " rxqs %u", c->rxqs);
+	if (c->gro.on)
+		buf_puts(b, " gro on");
 	buf_putc(b, '\n');
 }
 
@@ -44,6 +46,26 @@ void lines_pass(struct buf *b, const struct net_iface *iface)
 	for (unsigned i = 0; i < iface->n_pass; i++)
 		buf_printf(b, "interface set %s pass protocol %s port %u\n", iface->conf.name,
 			   text_put_protocol(proto, pass[i].protocol), pass[i].port);
+}
+
+const char *lines_gro_validate(enum fwd_gro_validate v)
+{
+	switch (v) {
+	case FWD_GRO_ALWAYS:
+		return "always";
+	case FWD_GRO_COUNTED:
+		return "counted";
+	default:
+		return "offload";
+	}
+}
+
+/* Whether it is on stands in the line that adds the interface. */
+void lines_gro(struct buf *b, const struct net_iface *iface)
+{
+	if (iface->conf.gro.validate != FWD_GRO_OFFLOAD)
+		buf_printf(b, "interface set %s gro-validate %s\n", iface->conf.name,
+			   lines_gro_validate(iface->conf.gro.validate));
 }
 
 void lines_address(struct buf *b, const struct fwd_address *a, const char *iface)

@@ -11,6 +11,8 @@
 
 void lines_iface(struct buf *b, const struct net_iface *iface);
 void lines_pass(struct buf *b, const struct net_iface *iface);
+void lines_gro(struct buf *b, const struct net_iface *iface);
+const char *lines_gro_validate(enum fwd_gro_validate v);
 void lines_address(struct buf *b, const struct fwd_address *a, const char *iface);
 void lines_neigh(struct buf *b, const struct net_neigh *n, const char *iface);
 /* net tells the interfaces' names, and whether the gateways alone tell the interface. */

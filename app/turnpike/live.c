@@ -17,6 +17,12 @@ static int l_iface_set_mtu(void *ctx, const char *name, uint16_t mtu, struct fwd
 	return fwd_iface_set_mtu(name, mtu, err);
 }
 
+static int l_iface_set_gro(void *ctx, const char *name, struct fwd_gro gro, struct fwd_err *err)
+{
+	(void)ctx;
+	return fwd_iface_set_gro(name, gro, err);
+}
+
 static int l_iface_del(void *ctx, const char *name, struct fwd_err *err)
 {
 	(void)ctx;
@@ -158,6 +164,7 @@ static int l_commit(void *ctx, struct fwd_err *err)
 static const struct net_ops live_ops = {
 	.iface_add = l_iface_add,
 	.iface_set_mtu = l_iface_set_mtu,
+	.iface_set_gro = l_iface_set_gro,
 	.iface_del = l_iface_del,
 	.iface_pass = l_iface_pass,
 	.iface_find = l_iface_find,

@@ -32,6 +32,7 @@ struct net_neigh {
 struct net_ops {
 	int (*iface_add)(void *ctx, const struct fwd_iface_conf *conf, struct fwd_err *err);
 	int (*iface_set_mtu)(void *ctx, const char *name, uint16_t mtu, struct fwd_err *err);
+	int (*iface_set_gro)(void *ctx, const char *name, struct fwd_gro gro, struct fwd_err *err);
 	int (*iface_del)(void *ctx, const char *name, struct fwd_err *err);
 	int (*iface_pass)(void *ctx, const char *name, struct fwd_pass pass, bool add,
 			  struct fwd_err *err);

@@ -168,8 +168,10 @@ void save_text(struct buf *b, const struct router *r)
 	}
 	for (unsigned i = 0; i < n; i++)
 		lines_iface(b, &ifaces[i]);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		lines_pass(b, &ifaces[i]);
+		lines_gro(b, &ifaces[i]);
+	}
 	for (unsigned i = 0; i < n; i++) {
 		for (unsigned k = 0; NET(r, address_get, k, &a) == 0; k++) {
 			if (a.iface == ifaces[i].id)

@@ -237,6 +237,17 @@ static int s_iface_set_mtu(void *ctx, const char *name, uint16_t mtu, struct fwd
 	return 0;
 }
 
+static int s_iface_set_gro(void *ctx, const char *name, struct fwd_gro gro, struct fwd_err *err)
+{
+	struct shadow *s = ctx;
+	int id = s_iface_find(s, name);
+
+	if (id < 0)
+		return fail(err, id, "no interface '%s'", name);
+	s->iface[id].conf.gro = gro;
+	return 0;
+}
+
 static int s_iface_del(void *ctx, const char *name, struct fwd_err *err)
 {
 	struct shadow *s = ctx;
@@ -589,6 +600,7 @@ static int s_commit(void *ctx, struct fwd_err *err)
 static const struct net_ops shadow_ops = {
 	.iface_add = s_iface_add,
 	.iface_set_mtu = s_iface_set_mtu,
+	.iface_set_gro = s_iface_set_gro,
 	.iface_del = s_iface_del,
 	.iface_pass = s_iface_pass,
 	.iface_find = s_iface_find,

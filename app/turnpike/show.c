@@ -74,6 +74,8 @@ static json_t *iface_row(const struct fwd_iface_info *info)
 		put(o, "netdev", info->netdev);
 	put_bool(o, "xdp", info->xdp);
 	put_bool(o, "completes_checksums", info->completes_checksums);
+	put(o, "gro", info->conf.gro.on ? "on" : "off");
+	put(o, "gro_validate", lines_gro_validate(info->conf.gro.validate));
 	for (unsigned i = 0; i < info->n_pass; i++) {
 		snprintf(text, sizeof(text), "%s/%u",
 			 text_put_protocol(proto, info->pass[i].protocol), info->pass[i].port);
@@ -641,6 +643,7 @@ static json_t *traffic_row(uint16_t id, const char *name, int worker)
 	put_number(o, "rx_errors", st.rx_errors);
 	put_number(o, "rx_no_buffer", st.rx_nombuf);
 	put_number(o, "tx_errors", st.tx_errors);
+	put_number(o, "bad_checksums", st.bad_checksums);
 	return o;
 }
 

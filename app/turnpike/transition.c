@@ -248,6 +248,27 @@ static bool set_passes(struct plan *p)
 	return true;
 }
 
+static bool set_gro(struct plan *p)
+{
+	struct net_iface want, live;
+
+	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
+		int id, ret;
+
+		if (NET(p->want, iface_get, (uint16_t)i, &want) != 0)
+			continue;
+		id = live_id(p, want.conf.name);
+		if (id < 0 || NET(p->live, iface_get, (uint16_t)id, &live) != 0 ||
+		    (live.conf.gro.on == want.conf.gro.on &&
+		     live.conf.gro.validate == want.conf.gro.validate))
+			continue;
+		ret = NET(p->live, iface_set_gro, want.conf.name, want.conf.gro, &p->err);
+		if (ret != 0)
+			return give_up(p, ret, want.conf.name);
+	}
+	return true;
+}
+
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* The n-th address of an interface. */
@@ -582,7 +603,7 @@ static bool run(struct plan *p)
 			return give_up(p, ret, "");
 	}
 	return open_ifaces(p, false) && set_mtus(p, true, true) && set_mtus(p, false, false) &&
-	       set_passes(p) && add_addresses(p) && add_neighs(p) && add_routes(p) &&
+	       set_passes(p) && set_gro(p) && add_addresses(p) && add_neighs(p) && add_routes(p) &&
 	       change_nat(p) && close_ifaces(p, false, &closed);
 }
 

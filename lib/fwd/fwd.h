@@ -141,6 +141,18 @@ int fwd_commit(struct fwd_err *err);
 
 /* ---- interfaces ------------------------------------------------------------------------------ */
 
+/* Receive coalescing: TCP segments that come in by the interface are merged for the way through the router. */
+enum fwd_gro_validate {
+	FWD_GRO_OFFLOAD,	/* by the device's word where it gives one, else by summing */
+	FWD_GRO_ALWAYS,		/* by summing */
+	FWD_GRO_COUNTED,	/* as offload, and segments that do not merge as well, so that all wrong ones count */
+};
+
+struct fwd_gro {
+	bool on;
+	enum fwd_gro_validate validate;
+};
+
 struct fwd_iface_conf {
 	char name[FWD_NAME_LEN];
 	char devargs[FWD_DEVARGS_LEN];	/* DPDK device; empty for a VLAN interface */
@@ -148,6 +160,7 @@ struct fwd_iface_conf {
 	uint16_t vlan;			/* ... with this id 1..4094; else 0 */
 	uint16_t mtu;			/* 0: the device's, 1500 where it has none */
 	uint16_t rxqs;			/* 0: 1 */
+	struct fwd_gro gro;
 };
 
 struct fwd_pass {		/* left to the host's kernel */
@@ -174,6 +187,7 @@ struct fwd_iface_info {
 
 int fwd_iface_add(const struct fwd_iface_conf *conf, struct fwd_err *err);
 int fwd_iface_set_mtu(const char *name, uint16_t mtu, struct fwd_err *err);
+int fwd_iface_set_gro(const char *name, struct fwd_gro gro, struct fwd_err *err);
 /* Addresses and neighbours go with it; refused (-EBUSY) while a route goes by it or a VLAN interface lies on it. */
 int fwd_iface_del(const char *name, struct fwd_err *err);
 int fwd_iface_pass(const char *name, struct fwd_pass pass, bool add, struct fwd_err *err);

@@ -257,6 +257,16 @@ int fwd_iface_set_mtu(const char *name, uint16_t mtu, struct fwd_err *err)
 	return 0;
 }
 
+int fwd_iface_set_gro(const char *name, struct fwd_gro gro, struct fwd_err *err)
+{
+	struct iface *i = by_name(name);
+
+	if (!i)
+		return dp_err(err, -ENOENT, "no interface '%s'", name);
+	i->conf.gro = gro;
+	return 0;
+}
+
 int fwd_iface_pass(const char *name, struct fwd_pass pass, bool add, struct fwd_err *err)
 {
 	struct iface *i = by_name(name);

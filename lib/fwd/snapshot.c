@@ -58,6 +58,12 @@ static void build_iface(struct fwd_snapshot *s, const struct iface *i)
 	d->flags = (i->hidden ? 0 : IFACE_PRESENT) |
 		   (i->port->complete_csum ? IFACE_COMPLETE_CSUM : 0) |
 		   (i->port->kernel_arp ? IFACE_KERNEL_ARP : 0);
+	if (i->conf.gro.on) {
+		d->flags |= IFACE_GRO |
+			    (i->conf.gro.validate == FWD_GRO_ALWAYS ? IFACE_GRO_ALWAYS : 0) |
+			    (i->conf.gro.validate == FWD_GRO_COUNTED ? IFACE_GRO_COUNTED : 0);
+		s->ports[d->port].gro = true;
+	}
 	memcpy(&d->mac, i->port->mac, sizeof(d->mac));
 	d->n_addrs = address_count(i->id);
 	for (unsigned k = 0; k < d->n_addrs; k++) {

@@ -66,6 +66,12 @@ static int f_iface_pass(void *ctx, const char *name, struct fwd_pass pass, bool 
 	return burnt(err) ? -5 : BELOW(iface_pass, name, pass, add, err);
 }
 
+static int f_iface_set_gro(void *ctx, const char *name, struct fwd_gro gro, struct fwd_err *err)
+{
+	(void)ctx;
+	return burnt(err) ? -5 : BELOW(iface_set_gro, name, gro, err);
+}
+
 static int f_address_add(void *ctx, const struct fwd_address *a, struct fwd_err *err)
 {
 	(void)ctx;
@@ -134,6 +140,7 @@ static void start(void)
 	failing.iface_set_mtu = f_iface_set_mtu;
 	failing.iface_del = f_iface_del;
 	failing.iface_pass = f_iface_pass;
+	failing.iface_set_gro = f_iface_set_gro;
 	failing.address_add = f_address_add;
 	failing.address_del = f_address_del;
 	failing.neigh_add = f_neigh_add;
@@ -233,6 +240,8 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	does("interface add v20 vlan 20 parent lan");
 	does("interface set lan pass protocol udp port 53");
 	does("interface set lan pass protocol tcp port 22");
+	does("interface set lan gro on");
+	does("interface set lan gro-validate always");
 	does("address add 10.0.20.1/24 interface v20");
 	does("neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 interface lan");
 	does("route add 10.9.0.0/16 via 10.0.0.9");
@@ -249,11 +258,12 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	does("nat rule add exempt vpn source 10.0.0.0/24 destination 10.8.0.0/16");
 	does("log set level debug");
 	is("log set level debug\n"
-	   "interface add lan devargs net_null0\n"
+	   "interface add lan devargs net_null0 gro on\n"
 	   "interface add wan devargs net_null1,no-rx=1 mtu 1400\n"
 	   "interface add v20 vlan 20 parent lan\n"
 	   "interface set lan pass protocol tcp port 22\n"
 	   "interface set lan pass protocol udp port 53\n"
+	   "interface set lan gro-validate always\n"
 	   "address add 10.0.0.1/24 interface lan\n"
 	   "address add 203.0.113.1/24 interface wan\n"
 	   "address add 10.0.20.1/24 interface v20\n"
@@ -450,6 +460,8 @@ static void test_failed_commit_takes_the_batch_back(void **state)
 	assert_true(run_on(&live, "interface add third devargs net_null3"));
 	assert_true(run_on(&live, "address add 10.3.0.1/24 interface third"));
 	assert_true(run_on(&live, "interface set wan mtu 1300"));
+	assert_true(run_on(&live, "interface set wan gro on"));
+	assert_true(run_on(&live, "interface set wan gro-validate counted"));
 	assert_true(run_on(&live, "log set level debug"));
 	fuse = 0;
 	assert_int_equal(router_commit(&live, &e), -5);
@@ -799,7 +811,14 @@ static void random_config(struct router *r, unsigned n)
 		const char *a = names[rnd(3)], *any = names[rnd(5)], *v = names[3 + rnd(2)];
 		unsigned x = rnd(4), y = 1 + rnd(3), z = rnd(4);
 
-		switch (rnd(12)) {
+		switch (rnd(13)) {
+		case 12:
+			snprintf(line, sizeof(line), "interface set %s %s", any,
+				 z == 0	  ? "gro off"
+				 : z == 1 ? "gro-validate counted"
+				 : z == 2 ? "gro-validate offload"
+					  : "gro on");
+			break;
 		case 0:
 			snprintf(line, sizeof(line), "interface add %s devargs net_null%u%s", a, x,
 				 z == 0	  ? " mtu 1500"
