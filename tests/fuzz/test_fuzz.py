@@ -38,6 +38,14 @@ class Fuzz(Bench):
     def restore(self):
         """A good configuration, by the atomic way, after whatever happened."""
         self.router.ctl(f"config load {self.router.config}")
+        self.open_ports()
+
+    def still_translates(self):
+        """It may also still ask for neighbours, or report those that did not answer."""
+        self.router.ctl("nat session clear all")
+        sent = inside(IP(src="10.0.0.2", dst="198.51.100.7") / UDP(sport=4000) / b"after")
+        got = [frame for _, frame in self.play([sent], expect=1) if frame.endswith(b"after")]
+        self.assertEqual([datagram(frame).src for frame in got], ["203.0.113.10"])
 
     def line(self, rng):
         words = rng.choice(COMMANDS).split()
@@ -77,22 +85,25 @@ class Fuzz(Bench):
                     sock.settimeout(10)
                     sock.connect(self.router.socket)
                     for _ in range(rng.randint(1, 20)):
-                        data = (rng.choice(("", "", "", "json ", "-j ")) + self.line(rng)).encode("utf-8", "replace")
+                        data = self.line(rng).encode("utf-8", "replace")
                         sent += 1
                         try:
                             sock.sendall(data + b"\n")
+                            if not data.strip() or data.lstrip().startswith(b"#"):
+                                continue  # as in a file: nothing to answer
                             if not sock.recv(1 << 20):
                                 break
                         except (BrokenPipeError, ConnectionResetError):
                             break
+                        except TimeoutError:
+                            raise AssertionError(f"no answer to {data!r}") from None
                 self.assertTrue(self.router.alive(), f"seed {SEED}, request {sent}")
         finally:
             if self.router.alive():
                 self.restore()
         self.assertGreater(sent, 50)
         print(f"    {sent} requests")
-        got = datagram(self.one(inside(IP(src="10.0.0.2", dst="198.51.100.7") / UDP(sport=4000) / b"after")))
-        self.assertEqual(got.src, "203.0.113.10")
+        self.still_translates()
 
     def test_ports(self):
         """mutated frames on both ports, while rules and routes change"""
@@ -112,6 +123,4 @@ class Fuzz(Bench):
             self.router.ctl_raw(*rng.choice(change).split())
         print(f"    {sent} frames")
         self.restore()
-        self.router.ctl("nat session clear all")
-        got = datagram(self.one(inside(IP(src="10.0.0.2", dst="198.51.100.7") / UDP(sport=4000) / b"after")))
-        self.assertEqual(got.src, "203.0.113.10")
+        self.still_translates()

@@ -92,14 +92,24 @@ class Bench(unittest.TestCase):
         for name in ("tp0", "tp1"):
             if cls.mtu != 1500:
                 cls.ns.ip("link", "set", name, "mtu", str(cls.mtu))
-        cls.lan = Port(cls.ns, "tp0")
-        cls.addClassCleanup(cls.lan.close)
-        cls.wan = Port(cls.ns, "tp1")
-        cls.addClassCleanup(cls.wan.close)
-        cls.ports = (cls.lan, cls.wan)
+        cls.ports = ()
         cls.sequence = 0
+        cls.addClassCleanup(cls.close_ports)
+        cls.open_ports()
+
+    @classmethod
+    def open_ports(cls):
+        """Also after the router made its TAP devices anew."""
+        cls.close_ports()
+        cls.lan, cls.wan = Port(cls.ns, "tp0"), Port(cls.ns, "tp1")
+        cls.ports = (cls.lan, cls.wan)
         cls.by_mac = {bytes.fromhex(LAN_MAC.replace(":", "")): cls.lan,
                       bytes.fromhex(WAN_MAC.replace(":", "")): cls.wan}
+
+    @classmethod
+    def close_ports(cls):
+        for port in cls.ports:
+            port.close()
 
     def setUp(self):
         self.assertTrue(self.router.alive(), "the daemon has died")
