@@ -403,12 +403,13 @@ static void resolve(struct neigh *n, const uint8_t mac[6], enum fwd_neigh_state 
 	if (!changed)
 		return;
 	memcpy(n->mac, mac, sizeof(n->mac));
-	publish_mac(n);
-	settle(n);
+	/* What waited goes into the ring before a worker can see the address: it leaves first. */
 	for (unsigned q = 0; q < n->n_queued; q++)
 		send_to(n, i, n->queue[q]);
 	nb.held -= n->n_queued;
 	n->n_queued = 0;
+	publish_mac(n);
+	settle(n);
 }
 
 static void ask(struct neigh *n, bool unicast)

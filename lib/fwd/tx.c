@@ -3,28 +3,39 @@
 
 #include "tx.h"
 
-/* Frames that the device did not take at once are tried so many times more before they count as tx_full. */
+/* Frames that the device did not take at once are tried so many times more before they count as
+ * tx_full. */
 #define TX_RETRIES 16
+
+/* Sends frames, which were counted as sent already; iface[i] is the egress interface of m[i]. */
+static void send_burst(struct worker *w, uint16_t port, struct rte_mbuf **m, const uint16_t *iface,
+		       uint16_t n)
+{
+	uint16_t queue = w->snap->workers[w->id].txq[port];
+	uint16_t sent = rte_eth_tx_burst(port, queue, m, n);
+
+	for (unsigned try = 0; unlikely(sent < n) && try < TX_RETRIES; try++)
+		sent += rte_eth_tx_burst(port, queue, m + sent, n - sent);
+	for (uint16_t i = sent; unlikely(i < n); i++) {
+		struct dp_iface_counters *c = &w->counters->iface[iface[i]];
+
+		c->tx_packets--;
+		c->tx_bytes -= m[i]->pkt_len;
+		worker_drop(w, m[i], iface[i], FWD_D_tx_full);
+	}
+}
 
 static void flush_port(struct worker *w, uint16_t port)
 {
 	struct tx_buffer *b = &w->tx[port];
-	uint16_t queue = w->snap->workers[w->id].txq[port];
-	uint16_t sent;
 
+	/* Datagrams that waited for a neighbour lie here before the first one that found it: they
+	 * leave before what is buffered. */
+	if (unlikely(!rte_ring_empty(dp.inject[w->id])))
+		tx_injected(w);
 	if (b->n == 0)
 		return;
-	sent = rte_eth_tx_burst(port, queue, b->m, b->n);
-	for (unsigned try = 0; unlikely(sent < b->n) && try < TX_RETRIES; try++)
-		sent += rte_eth_tx_burst(port, queue, b->m + sent, b->n - sent);
-	for (uint16_t i = sent; unlikely(i < b->n); i++) {
-		struct dp_iface_counters *c = &w->counters->iface[b->iface[i]];
-
-		/* they were counted when they were queued */
-		c->tx_packets--;
-		c->tx_bytes -= b->m[i]->pkt_len;
-		worker_drop(w, b->m[i], b->iface[i], FWD_D_tx_full);
-	}
+	send_burst(w, port, b->m, b->iface, b->n);
 	b->n = 0;
 }
 
@@ -37,7 +48,8 @@ static struct rte_mbuf *make_linear(struct rte_mbuf *m)
 		return m;
 	flat = rte_pktmbuf_alloc(dp.pool);
 	if (flat != NULL) {
-		char *to = rte_pktmbuf_append(flat, (uint16_t)RTE_MIN(m->pkt_len, (uint32_t)UINT16_MAX));
+		char *to = rte_pktmbuf_append(flat,
+					      (uint16_t)RTE_MIN(m->pkt_len, (uint32_t)UINT16_MAX));
 
 		if (to != NULL) {
 			const void *from = rte_pktmbuf_read(m, 0, m->pkt_len, to);
@@ -52,6 +64,62 @@ static struct rte_mbuf *make_linear(struct rte_mbuf *m)
 	}
 	rte_pktmbuf_free(m);
 	return flat;
+}
+
+/* May m leave by iface? Makes it what the device can send; NULL: it is gone. */
+static inline struct rte_mbuf *fit(struct worker *w, struct rte_mbuf *m, uint16_t iface)
+{
+	const struct dp_iface *i = &w->snap->ifaces[iface];
+
+	if (unlikely(!(i->flags & IFACE_PRESENT))) {
+		worker_drop(w, m, iface, FWD_D_iface_gone);
+		return NULL;
+	}
+	if (unlikely(m->nb_segs > 1 && !w->snap->ports[i->port].multi_seg_tx)) {
+		m = make_linear(m);
+		if (m == NULL)
+			dp_drop_count(w->counters, iface, FWD_D_not_linear);
+	}
+	return m;
+}
+
+static inline void count(struct worker *w, const struct rte_mbuf *m, uint16_t iface)
+{
+	w->counters->iface[iface].tx_packets++;
+	w->counters->iface[iface].tx_bytes += m->pkt_len;
+}
+
+unsigned tx_injected(struct worker *w)
+{
+	struct rte_ring *r = dp.inject[w->id];
+	unsigned left = rte_ring_count(r), total = left;
+
+	while (left > 0) {
+		struct rte_mbuf *in[FWD_BURST], *out[FWD_BURST];
+		uint16_t iface[FWD_BURST], port = 0, n_out = 0;
+		unsigned n = rte_ring_sc_dequeue_burst(r, (void **)in,
+						       RTE_MIN(left, (unsigned)FWD_BURST), NULL);
+
+		left = n == 0 ? 0 : left - n;
+		for (unsigned i = 0; i < n; i++) {
+			uint16_t to = fwd_priv(in[i])->iface;
+			struct rte_mbuf *m = fit(w, in[i], to);
+
+			if (m == NULL)
+				continue;
+			if (n_out > 0 && w->snap->ifaces[to].port != port) {
+				send_burst(w, port, out, iface, n_out);
+				n_out = 0;
+			}
+			port = w->snap->ifaces[to].port;
+			count(w, m, to);
+			iface[n_out] = to;
+			out[n_out++] = m;
+		}
+		if (n_out > 0)
+			send_burst(w, port, out, iface, n_out);
+	}
+	return total;
 }
 
 static struct tx_buffer *buffer_of(struct worker *w, uint16_t port)
@@ -76,17 +144,9 @@ void tx_frame(struct worker *w, struct rte_mbuf *m, uint16_t iface)
 	uint16_t port = snap->ifaces[iface].port;
 	struct tx_buffer *b;
 
-	if (unlikely(!(snap->ifaces[iface].flags & IFACE_PRESENT))) {
-		worker_drop(w, m, iface, FWD_D_iface_gone);
+	m = fit(w, m, iface);
+	if (m == NULL)
 		return;
-	}
-	if (unlikely(m->nb_segs > 1 && !snap->ports[port].multi_seg_tx)) {
-		m = make_linear(m);
-		if (m == NULL) {
-			dp_drop_count(w->counters, iface, FWD_D_not_linear);
-			return;
-		}
-	}
 	if (unlikely(snap->workers[w->id].txq[port] == UINT16_MAX)) {
 		fwd_priv(m)->iface = iface;
 		if (rte_ring_mp_enqueue(dp.inject[snap->txq_owner[port]], m) != 0)
@@ -96,8 +156,7 @@ void tx_frame(struct worker *w, struct rte_mbuf *m, uint16_t iface)
 		return;
 	}
 	b = buffer_of(w, port);
-	w->counters->iface[iface].tx_packets++;
-	w->counters->iface[iface].tx_bytes += m->pkt_len;
+	count(w, m, iface);
 	b->m[b->n] = m;
 	b->iface[b->n] = iface;
 	if (++b->n == FWD_BURST)
@@ -144,7 +203,7 @@ void tx_way_to(struct worker *w, struct tx_way *way, uint16_t iface)
 		way->counters->tx_packets += way->packets;
 		way->counters->tx_bytes += way->bytes;
 	}
-	*way = (struct tx_way){ .iface = iface, .port = i->port };
+	*way = (struct tx_way){.iface = iface, .port = i->port};
 	if (iface >= FWD_MAX_IFACES || !(i->flags & IFACE_PRESENT) || i->vlan != 0 ||
 	    snap->workers[w->id].txq[i->port] == UINT16_MAX)
 		return;

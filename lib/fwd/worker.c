@@ -417,17 +417,6 @@ static unsigned handover(struct worker *w)
 	return n;
 }
 
-/* Frames that others made ready for ports whose queues this worker owns. */
-static unsigned injected(struct worker *w)
-{
-	struct rte_mbuf *m[FWD_BURST];
-	unsigned n = rte_ring_sc_dequeue_burst(dp.inject[w->id], (void **)m, FWD_BURST, NULL);
-
-	for (unsigned i = 0; i < n; i++)
-		tx_frame(w, m[i], fwd_priv(m[i])->iface);
-	return n;
-}
-
 void worker_turn_begin(struct worker *w)
 {
 	uint64_t now_ms = (rte_rdtsc() - w->tsc_base) / w->tsc_per_ms;
@@ -475,7 +464,7 @@ unsigned worker_turn(struct worker *w)
 	stat_add(&w->packets, got);
 	if (dp.nat_owner == w->id)
 		got += handover(w);
-	got += injected(w);
+	got += tx_injected(w);
 	tx_flush(w);
 	return got;
 }
