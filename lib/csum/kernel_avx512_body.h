@@ -71,6 +71,13 @@ TINLINE __m512i pairs(__m512i x)
 				_mm512_and_si512(x, _mm512_set1_epi32(0xffff)));
 }
 
+/* An address outside the buffer, from which only bytes inside it are loaded: as a number, since a
+ * pointer may not point there. */
+TINLINE const void *in_front_of(const unsigned char *p, size_t bytes)
+{
+	return (const void *)((uintptr_t)p - bytes);
+}
+
 TINLINE bool near_page_end(const void *p)
 {
 	return ((uintptr_t)p & 4095) > 4096 - 64;
@@ -85,7 +92,7 @@ static __attribute__((noinline, cold)) TARGET __m512i load_before_page_end(const
 	__m512i x = _mm512_setzero_si512();
 
 	if (even)
-		x = _mm512_maskz_loadu_epi8(~0ull << (64 - even), p + even - 64);
+		x = _mm512_maskz_loadu_epi8(~0ull << (64 - even), in_front_of(p + even, 64));
 	return _mm512_or_si512(
 		x, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)(odd ? p[len - 1] : 0))));
 }
@@ -183,7 +190,8 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 	if (align) {
 		unsigned off = (uintptr_t)p & 63;
 
-		head = add_biased(k, head, _mm512_maskz_loadu_epi8(~0ull << off, p - off));
+		head = add_biased(k, head,
+				  _mm512_maskz_loadu_epi8(~0ull << off, in_front_of(p, off)));
 		bias = 1u << 20;
 		p += 64 - off;
 		len -= 64 - off;

@@ -17,6 +17,25 @@ static int small(void)
 	return getenv("CSUM_TEST_SMALL") != NULL;
 }
 
+/* What a constructor that runs before the library's own gets: it sums with some kernel, too. */
+static unsigned early_sum, early_copy_sum;
+static const unsigned char early_bytes[5] = {1, 2, 3, 4, 5};
+static unsigned char early_copy[5];
+
+static __attribute__((constructor(101))) void sum_early(void)
+{
+	early_sum = csum_fold_sum(csum_partial(early_bytes, 5, 0));
+	early_copy_sum = csum_fold_sum(csum_partial_copy(early_copy, early_bytes, 5, 0));
+}
+
+static void test_sums_before_the_constructor_has_chosen(void **state)
+{
+	(void)state;
+	assert_int_equal(early_sum, be16(0x0906));
+	assert_int_equal(early_copy_sum, be16(0x0906));
+	assert_memory_equal(early_copy, early_bytes, 5);
+}
+
 /* Runs a check for each kernel; a failure names it. */
 static const struct csum_impl *now;
 
@@ -414,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_every_kernel_any_split_gives_the_same_sum_K6),
 		cmocka_unit_test(test_every_kernel_from_every_starting_sum),
 		cmocka_unit_test(test_every_kernel_with_every_prefetch_distance),
+		cmocka_unit_test(test_sums_before_the_constructor_has_chosen),
 		cmocka_unit_test(test_select_forces_a_kernel),
 		cmocka_unit_test(test_batch_sums_each_buffer),
 	};
