@@ -1,0 +1,219 @@
+"""Merging TCP segments (GRO) and cutting them again, in the real daemon: what leaves is what leaves without it."""
+
+import random
+import signal
+
+from bench import BASE, ROUTED, inside
+from harness.frames import collect, compare_exact, listing
+from test_cases import MANIFEST, Cases, expected, inputs
+
+from scapy.layers.inet import IP, TCP
+
+HANDSHAKE = 3  # frames of each case
+
+
+def with_gro(lines):
+    return [line + (" gro on" if line.startswith("interface add") else "") for line in lines]
+
+
+class Gro(Cases):
+    """What both share; itself without tests."""
+
+    lines = BASE
+    on = False
+
+    def events(self):
+        return {row["event"]: row["count"] for row in self.router.json("stats")["events"]}
+
+    def at_once(self, frames, expect):
+        """Feeds frames of one port so that the worker finds them all there together: it stands still meanwhile."""
+        port = self.by_mac[frames[0][:6]]
+        self.router.process.signal(signal.SIGSTOP)
+        try:
+            for frame in frames:
+                port.send(frame)
+        finally:
+            self.router.process.signal(signal.SIGCONT)
+        left = self.sentinel(port)
+        if len(left) < expect:
+            left += collect(self.ports, expect - len(left), 1.0)
+        return left + collect(self.ports, 1000, 0.03)
+
+    def case(self, case, first=HANDSHAKE):
+        """The handshake frame by frame, the rest at once; exactly the expected frames leave."""
+        fed, want = inputs(case), expected(case)
+        bad = MANIFEST[case].get("wrong_checksum_on_purpose_expected", ())
+        left = self.play(fed[:first])
+        left += self.at_once(fed[first:], len(want) - len(left))
+        compare_exact(want, [frame for _, frame in left])
+        self.check_origin(left)
+        self.check_sums(left, bad)
+        self.assertEqual(self.router.drops(), {})
+        return self.events()
+
+    def merged(self, events, packets, segments):
+        got = events.get("gro_merged", 0), events.get("cut_segments", 0)
+        self.assertEqual(got, (packets, segments) if self.on else (0, 0), events)
+
+    def check_C39(self):
+        """padding is no payload, and a padded pure ACK no data"""
+        events = self.case("C39")
+        self.merged(events, 1, 2)
+        self.assertEqual(events.get("gro_payload_bytes_summed", 0), 8 if self.on else 0)
+
+    def check_C40(self):
+        """a damaged segment is not merged, not repaired, and counted by interface"""
+        events = self.case("C40")
+        self.merged(events, 0, 0)
+        self.assertEqual(events.get("gro_bad_checksum", 0), int(self.on))
+        rows = {row["interface"]: row["bad_checksums"] for row in self.router.json("stats")["interfaces"]}
+        self.assertEqual(rows["lan"], int(self.on), rows)
+
+    def check_C41(self):
+        """no two segments merge that differ in TTL, ECN, DSCP, DF, options, acknowledgement, window or flags"""
+        self.case("C41", first=4)
+
+    def check_C43(self):
+        """a sequence wrap, a swap, a duplicate, and more than 65,535 bytes"""
+        events = self.case("C43")
+        if self.on:
+            self.assertGreaterEqual(events["gro_merged"], 4, events)
+            self.assertGreater(events["cut_segments"], 50, events)
+            data = sum(IP(f[14:]).len - 40 for f in inputs("C43")[HANDSHAKE:])
+            self.assertLessEqual(events["gro_payload_bytes_summed"], data)
+
+    def check_C44(self):
+        """merged above the MTU: cut as it came, CWR on the first, PSH on the last, no ICMP"""
+        events = self.case("C44")
+        self.merged(events, 1, 6)
+        self.assertEqual(events.get("gro_payload_bytes_summed", 0), 6 * 1448 if self.on else 0)
+
+
+class GroOff(Gro):
+    lines = BASE
+
+
+class GroOn(Gro):
+    lines = with_gro(BASE)
+    on = True
+
+    def test_settings(self):
+        """shown, changed at run time, saved, and a reload brings the old ones back"""
+        def shown(name):
+            row = next(r for r in self.router.items("interface") if r["name"] == name)
+            return row["gro"], row["gro_validate"]
+
+        self.assertEqual(shown("lan"), ("on", "offload"))
+        try:
+            self.router.ctl("interface set lan gro-validate counted")
+            self.router.ctl("interface set wan gro off")
+            self.assertEqual((shown("lan"), shown("wan")), (("on", "counted"), ("off", "offload")))
+            saved = self.router.ctl("config show")
+            self.assertIn("interface set lan gro-validate counted\n", saved)
+            self.assertEqual(saved.count(" gro on\n"), 1, saved)
+            self.router.refused("interface set lan gro maybe", status=2)
+        finally:
+            self.router.ctl(f"config load {self.router.config}")
+        self.assertEqual((shown("lan"), shown("wan")), (("on", "offload"), ("on", "offload")))
+        self.assertEqual(self.router.drops(), {})
+
+    def test_unknown_neighbour(self):
+        """segments for a neighbour that is not known yet are held one by one, and leave in order"""
+        frames = [inside(IP(src="10.0.0.2", dst="203.0.113.99", id=i) /
+                         TCP(sport=40001, dport=80, flags="A", seq=1 + 100 * i, ack=1) / bytes(100)) for i in range(4)]
+        self.router.ctl("nat set tcp-loose on")
+        try:
+            self.at_once(frames, 1)
+            self.router.ctl("neighbour add 203.0.113.99 lladdr 02:00:00:00:00:99 interface wan")
+            left = [f for _, f in collect(self.ports, 4, 1.0)]
+            self.assertEqual([IP(f[14:]).id for f in left], [0, 1, 2, 3], listing(left))
+            self.assertEqual({f[:6].hex(":") for f in left}, {"02:00:00:00:00:99"})
+        finally:
+            self.router.ctl("nat set tcp-loose off")
+            self.router.ctl_raw("neighbour", "del", "203.0.113.99", "interface", "wan")
+            self.router.ctl("neighbour flush interface wan")
+
+
+class GroSmallMtu(Gro):
+    """The outside MTU is 1400."""
+
+    lines = [line + (" mtu 1400" if line.startswith("interface add wan") else "") for line in with_gro(ROUTED)]
+    on = True
+
+    def segments(self, n, size, **fields):
+        return [inside(IP(src="10.0.0.2", dst="198.51.100.7", id=i, **fields) /
+                       TCP(sport=40000, dport=80, flags="A", seq=1 + size * i, ack=1) / random.Random(i).randbytes(size))
+                for i in range(n)]
+
+    def test_original_above_the_mtu(self):
+        """segments above the outside MTU are answered, each of them; smaller ones never, however many merge (I5)"""
+        left = self.at_once(self.segments(5, 1400, flags="DF"), 5)
+        self.assertEqual(len(left), 5)
+        self.assertTrue(all(port is self.lan and f[34:36] == b"\3\4" for port, f in left))
+        self.assertEqual(self.router.drops(), {"mtu_exceeded": 5})
+        self.router.reset()
+        left = self.at_once(self.segments(20, 1360, flags="DF"), 20)
+        self.assertEqual(len(left), 20)
+        self.assertTrue(all(port is self.wan for port, _ in left))
+        self.check_sums(left)
+        self.assertEqual(self.router.drops(), {})
+        self.merged(self.events(), 1, 20)
+
+    def test_without_df(self):
+        """without DF each original is cut into fragments of its own"""
+        left = self.at_once(self.segments(3, 1400), 6)
+        self.assertEqual([len(f) for _, f in left], [1410, 78] * 3)
+        self.assertEqual([IP(f[14:]).id for _, f in left], [0, 0, 1, 1, 2, 2])
+
+
+class GroPlain(Gro):
+    """Routed, not translated."""
+
+    lines = with_gro(ROUTED)
+    on = True
+
+    def test_random(self):
+        """random interleavings of flows leave with nothing but MACs and TTL changed, each flow in its order"""
+        rng = random.Random(20)
+        total = 0
+        for _ in range(20):
+            flows = [{"seq": rng.getrandbits(32), "id": rng.getrandbits(16), "size": rng.choice((1, 99, 1000, 1448))}
+                     for _ in range(rng.randint(1, 6))]
+            frames = []
+            for _ in range(rng.randint(2, 60)):
+                which = rng.randrange(len(flows))
+                flow = flows[which]
+                size = rng.choice((flow["size"],) * 8 + (0, 1, flow["size"]))
+                frames.append(inside(
+                    IP(src="10.0.0.2", dst="198.51.100.7", id=flow["id"], flags="DF", tos=rng.choice((0,) * 15 + (3,)))
+                    / TCP(sport=41000 + which, dport=80, flags=rng.choice(("A",) * 9 + ("PA", "FA", "CA", "EA")),
+                          seq=flow["seq"], ack=7) / rng.randbytes(size)))
+                flow["seq"] = (flow["seq"] + size) & 0xFFFFFFFF
+                flow["id"] = (flow["id"] + 1) & 0xFFFF
+            left = self.at_once(frames, len(frames))
+            self.assertEqual(len(left), len(frames))
+            self.check_origin(left)
+            self.check_sums(left)
+            for which in range(len(flows)):
+                def of(list_, which=which):
+                    return [f for f in list_ if IP(f[14:]).sport == 41000 + which]
+                sent, got = of(frames), of([f for _, f in left])
+                self.assertEqual([f[34:] for f in got], [f[34:] for f in sent])
+                self.assertEqual([f[15:22] for f in got], [f[15:22] for f in sent])
+            total += self.events().get("gro_merged", 0)
+        self.assertGreater(total, 20)
+        self.assertEqual(self.router.drops(), {})
+
+
+def _spread():
+    """Each case with GRO off and on."""
+    for name in [n for n in dir(Gro) if n.startswith("check_C")]:
+        case = name.removeprefix("check_")
+        for cls, suffix in ((GroOff, "_gro_off"), (GroOn, "_gro_on")):
+            def test(self, name=name):
+                getattr(self, name)()
+            test.__doc__ = getattr(Gro, name).__doc__
+            setattr(cls, f"test_{case}{suffix}", test)
+
+
+_spread()
