@@ -527,7 +527,7 @@ static __rte_always_inline bool plain_one(const struct plain *f, struct rte_mbuf
 	n->l4_len = (uint16_t)l4_len;
 	n->l4_avail = (uint16_t)l4_len;
 	n->iface = f->iface;
-	n->flags = 0;
+	n->flags = NAT_PKT_PLAIN;
 	n->tcp_flags = l4[13] & (uint8_t)-is_tcp;
 	n->verdict = NAT_PASS;
 	n->session = NAT_NONE;

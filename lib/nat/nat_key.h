@@ -37,12 +37,25 @@ static inline uint32_t nat_load4(const void *p)
 	return v;
 }
 
+static inline uint64_t nat_load8(const void *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 static inline void nat_store2(void *p, uint16_t v)
 {
 	memcpy(p, &v, sizeof(v));
 }
 
 static inline void nat_store4(void *p, uint32_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void nat_store8(void *p, uint64_t v)
 {
 	memcpy(p, &v, sizeof(v));
 }
