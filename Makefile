@@ -11,7 +11,7 @@ DESTDIR ?=
 export KEEP
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build demo demo-down check soak fuzz install clean
+.PHONY: help deps build demo demo-down check soak fuzz perf install clean
 
 help:
 	@echo "make build            install what the build needs, build into build/ (gcc, optimised, with symbols)"
@@ -20,6 +20,7 @@ help:
 	@echo "make check            build with gcc and clang, run every test, also under ASan and UBSan"
 	@echo "make soak [MINUTES=5] mixed traffic for longer, watching losses, memory and counters"
 	@echo "make fuzz [TIME=60]   garbage against the control socket and the ports"
+	@echo "make perf             measure: writes docs/perf/ (about ten minutes for forwarding, five for checksums)"
 	@echo "make install          into PREFIX (/usr/local), below DESTDIR when set"
 	@echo "make clean            remove what was built"
 

@@ -4,6 +4,7 @@
 #   install-deps.sh build          to compile
 #   install-deps.sh build demo     ... and to run the demo
 #   install-deps.sh build demo test  ... and every test
+#   install-deps.sh perf           to measure: plots, instruction counts
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -20,6 +21,9 @@ demo=(
 test=(
 	libcmocka-dev python3-scapy tshark coturn
 )
+perf=(
+	gnuplot-nox valgrind dpdk
+)
 
 packages=()
 for set in "$@"; do
@@ -27,7 +31,8 @@ for set in "$@"; do
 	build) packages+=("${build[@]}") ;;
 	demo) packages+=("${demo[@]}") ;;
 	test) packages+=("${test[@]}") ;;
-	*) die "install-deps.sh: unknown set '$set': build, demo or test" ;;
+	perf) packages+=("${perf[@]}") ;;
+	*) die "install-deps.sh: unknown set '$set': build, demo, test or perf" ;;
 	esac
 done
 
