@@ -97,12 +97,15 @@ def main(prefix, modules, add_arguments=None, use_arguments=None):
     parser.add_argument("-k", action="append", default=[], metavar="WORD",
                         help="only tests with WORD in their name (may be given again)")
     parser.add_argument("--build", default="build", help="build directory (build)")
+    parser.add_argument("--workers", type=int, default=0, metavar="N",
+                        help="so many workers in each daemon, sharing the machine's CPUs (the daemon's own choice)")
     parser.add_argument("--prefix", default=prefix, help="what the test names begin with")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     if add_arguments:
         add_arguments(parser)
     args = parser.parse_args()
     os.environ["TP_BUILD"] = args.build
+    os.environ["TP_WORKERS"] = str(args.workers)
     if use_arguments:
         use_arguments(args)
     signal.signal(signal.SIGALRM, _alarm)

@@ -21,6 +21,16 @@ SANITIZER_ENV = {
 }
 
 
+def eal_for_workers(workers):
+    """EAL options for so many workers on whatever CPUs there are; 0: none, the daemon chooses."""
+    if workers == 0:
+        return []
+    cpus = sorted(os.sched_getaffinity(0))
+    lcores = ",".join(f"{i}@{cpus[i % len(cpus)]}" for i in range(workers + 1))
+    return ["--lcores", lcores, "--no-pci", "--no-huge", "-m", "3072", "--no-shconf", "--no-telemetry",
+            "--log-level=4"]
+
+
 class Router:
     """Starts with a configuration (lines of the grammar), ends with stop()."""
 
@@ -32,7 +42,7 @@ class Router:
         self.config = os.path.join(self.dir, "turnpike.conf")
         self.log = os.path.join(self.dir, "turnpike.log")
         self.options = list(options)
-        self.eal = list(eal)
+        self.eal = list(eal) or eal_for_workers(int(os.environ.get("TP_WORKERS", "0")))
         self.process = None
         with open(self.config, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
