@@ -63,7 +63,7 @@ static void add_port(uint16_t id, const char *name, rte_be32_t addr)
 {
 	struct rte_eth_conf conf = { 0 };
 	struct dp_iface *i = &snap->ifaces[id];
-	uint16_t port;
+	uint16_t port = 0;
 
 	if (rte_eal_hotplug_add("vdev", name, "") != 0 || rte_eth_dev_get_port_by_name(name, &port) != 0 ||
 	    rte_eth_dev_configure(port, 1, 1, &conf) != 0 ||
