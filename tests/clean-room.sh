@@ -53,6 +53,9 @@ deb $mirror bookworm-updates main
 deb ${MIRROR_SECURITY:-http://deb.debian.org/debian-security} bookworm-security main
 END
 
+# The root of the chroot is a mount of its own, or "ip netns exec" could not mount below it.
+mount --bind "$room" "$room"
+mounts+=("$room")
 for what in proc sys dev; do
 	mkdir -p "$room/$what"
 	mount --rbind "/$what" "$room/$what"
