@@ -84,7 +84,7 @@ bool arp_send(const struct iface *i, enum arp_op op, const uint8_t eth_dst[6], r
 	if (!pad)
 		goto no_room;
 	memset(pad, 0, n);
-	if (!iface_send(i, m, FWD_IFACE_NONE))
+	if (!iface_send(i, m, FWD_IFACE_NONE, FWD_MAX_WORKERS))
 		return false;
 	c->events[FWD_E_arp_out]++;
 	return true;

@@ -135,7 +135,7 @@ enum punt_kind {
 struct fwd_mbuf_priv {
 	uint16_t iface;		/* ingress interface; on an inject ring: egress interface */
 	uint8_t kind;		/* enum punt_kind */
-	uint8_t pad;
+	uint8_t worker;		/* that handed it to control */
 	uint32_t nh;		/* PUNT_HOLD: index of the next hop */
 	rte_be32_t dst_be;	/* PUNT_HOLD: destination, for NH_GLEAN */
 	uint32_t pad2;

@@ -382,15 +382,19 @@ bool iface_encap(const struct iface *i, struct rte_mbuf *m, const uint8_t dst[6]
 	return true;
 }
 
-bool iface_send(const struct iface *i, struct rte_mbuf *m, uint16_t ingress)
+bool iface_send(const struct iface *i, struct rte_mbuf *m, uint16_t ingress, unsigned worker)
 {
 	const struct fwd_snapshot *snap = atomic_load_explicit(&dp.snapshot, memory_order_relaxed);
 	struct dp_counters *c = dp.counters[dp.n_workers];
 	unsigned drop;
 
 	if (snap && (snap->ifaces[i->id].flags & IFACE_PRESENT)) {
+		uint16_t port = i->port->port_id;
+
+		if (worker >= dp.n_workers || snap->workers[worker].txq[port] == UINT16_MAX)
+			worker = snap->txq_owner[port];
 		fwd_priv(m)->iface = i->id;
-		if (rte_ring_mp_enqueue(dp.inject[snap->txq_owner[i->port->port_id]], m) == 0)
+		if (rte_ring_mp_enqueue(dp.inject[worker], m) == 0)
 			return true;
 		drop = FWD_D_handover_full;
 	} else {

@@ -51,8 +51,9 @@ const struct iface *iface_tagged(uint16_t id, uint16_t vlan);
  * room. */
 bool iface_encap(const struct iface *i, struct rte_mbuf *m, const uint8_t dst[6],
 		 uint16_t ether_type);
-/* Hands a complete frame to the worker that sends at this interface. False: it is dropped, and
- * counted to ingress. Takes the mbuf in any case. */
-bool iface_send(const struct iface *i, struct rte_mbuf *m, uint16_t ingress);
+/* Hands a complete frame to a worker that sends at this interface: to the one named, which keeps a
+ * flow in its order, else (FWD_MAX_WORKERS, or it has no transmit queue there) to the queues' owner.
+ * False: it is dropped, and counted to ingress. Takes the mbuf in any case. */
+bool iface_send(const struct iface *i, struct rte_mbuf *m, uint16_t ingress, unsigned worker);
 
 #endif /* FWD_IFACE_H */

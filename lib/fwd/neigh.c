@@ -380,12 +380,13 @@ static void fail(struct neigh *n)
 static void send_to(struct neigh *n, const struct iface *i, struct rte_mbuf *m)
 {
 	uint16_t ingress = fwd_priv(m)->iface;
+	unsigned worker = fwd_priv(m)->worker;
 
 	if (!iface_encap(i, m, n->mac, RTE_ETHER_TYPE_IPV4)) {
 		drop(m, FWD_D_not_linear);
 		return;
 	}
-	iface_send(i, m, ingress);
+	iface_send(i, m, ingress, worker);
 }
 
 /* The neighbour has this MAC address, for now or (PERMANENT) for good. */

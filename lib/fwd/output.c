@@ -22,6 +22,7 @@ void output_punt(struct worker *w, struct rte_mbuf *m, enum punt_kind kind, uint
 
 	priv->iface = ingress;
 	priv->kind = kind;
+	priv->worker = (uint8_t)w->id;
 	if (unlikely(rte_ring_mp_enqueue(dp.punt, m) != 0)) {
 		worker_drop(w, m, ingress, FWD_D_punt_full);
 		return;
