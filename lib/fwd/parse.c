@@ -428,17 +428,35 @@ static const bool never[256] = { [0] = true, [127] = true, [IP4_MULTICAST >> 24 
 /* All bytes that are read here, whatever the protocol. */
 #define PLAIN_MIN (sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_tcp_hdr))
 
+/* Four addresses at once, by whatever the CPU has for it. */
+typedef uint32_t own_vector __attribute__((vector_size(16)));
+
 /* What each frame of an interface is compared with, laid out once for a burst. */
 struct plain {
 	uint64_t mac, mac_mask;		/* of the frame's first 8 bytes */
 	uint32_t type, type_mask;	/* of the 4 from the EtherType on: IPv4, version 4, header of 20 bytes */
 	uint16_t iface;
-	unsigned n_own;
-	uint32_t own[2 * FWD_IFACE_ADDRS];	/* no sources: own addresses and broadcast addresses */
+	unsigned n_own;			/* vectors of four */
+	own_vector own[FWD_IFACE_ADDRS / 2];	/* no sources: own addresses and broadcast addresses; the rest is 0 */
+};
+
+/* Where a transport header says how long it is, or what it heads: the 16 bits at byte `at`, shifted and masked. A row
+ * instead of a branch, which TCP and UDP mixed would mispredict. Other protocols' lengths are 0, which is too short. */
+static const struct l4_shape {
+	uint8_t at, shift;
+	uint8_t short_of;	/* a length up to this one is too short */
+	uint8_t flags_mask;	/* of byte 13 */
+	uint16_t mask;
+} l4_shapes[256] = {
+	[IPPROTO_UDP] = { .at = 4, .short_of = sizeof(struct rte_udp_hdr) - 1, .mask = 0xffff },
+	[IPPROTO_TCP] = { .at = 12, .shift = 10, .short_of = sizeof(struct rte_tcp_hdr) - 1, .mask = 0xf << 2,
+			  .flags_mask = 0xff },
 };
 
 _Static_assert(offsetof(struct nat_key, dst_be) == 4 && offsetof(struct nat_key, sport_be) == 8 &&
-	       offsetof(struct nat_key, dport_be) == 10, "a key begins as addresses and ports lie in a packet");
+	       offsetof(struct nat_key, dport_be) == 10 && offsetof(struct nat_key, proto) == 12 &&
+	       offsetof(struct nat_key, kind) == 13 && offsetof(struct nat_key, table) == 14 && NAT_KIND_FLOW == 0,
+	       "a key begins as addresses and ports lie in a packet, and ends as its protocol and zeros");
 
 static inline uint64_t load8(const void *p)
 {
@@ -469,47 +487,59 @@ static void plain_init(struct plain *f, const struct dp_iface *iface, uint16_t i
 	f->type = load4(type);
 	f->type_mask = load4(type_mask);
 	f->iface = id;
-	f->n_own = 0;
+	memset(f->own, 0, sizeof(f->own));
 	for (unsigned i = 0; i < iface->n_addrs; i++) {
 		const struct dp_addr *a = &iface->addrs[i];
 
-		f->own[f->n_own++] = a->addr_be;
+		f->own[i / 2][i % 2 * 2] = a->addr_be;
 		if (a->len < 31)
-			f->own[f->n_own++] = a->addr_be | ~a->mask_be;
+			f->own[i / 2][i % 2 * 2 + 1] = a->addr_be | ~a->mask_be;
 	}
+	f->n_own = (iface->n_addrs + 1) / 2;
 }
 
-/* Conditions are joined without branches: that they all hold is the only thing to predict; TCP or UDP is not. */
+/* 0: the source is none of the interface's own addresses. */
+static __rte_always_inline uint64_t plain_own(const struct plain *f, uint32_t src)
+{
+	own_vector all = { src, src, src, src }, same = (own_vector)(all == f->own[0]);
+	uint64_t half[2];
+
+	for (unsigned i = 1; unlikely(i < f->n_own); i++)
+		same |= (own_vector)(all == f->own[i]);
+	memcpy(half, &same, sizeof(half));
+	return half[0] | half[1];
+}
+
+/* Conditions are joined without branches: that they all hold is the only thing to predict. */
 static __rte_always_inline bool plain_one(const struct plain *f, struct rte_mbuf *m, struct pkt *p)
 {
 	uint8_t *eth = rte_pktmbuf_mtod(m, uint8_t *), *l4;
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(eth + sizeof(struct rte_ether_hdr));
+	const struct l4_shape *shape = &l4_shapes[ip->next_proto_id];
 	struct nat_pkt *n = &p->nat;
-	int total, l4_len, l4_min, l4_head;
-	unsigned is_tcp;
+	int data_len = m->data_len, total, l4_len, l4_head;
+	uint32_t proto;
+	uint16_t word;
 	uint64_t bad;
 
-	if (unlikely(m->data_len < PLAIN_MIN || m->nb_segs != 1))
+	if (unlikely(data_len < (int)PLAIN_MIN || m->nb_segs != 1))
 		return false;
 	l4 = (uint8_t *)(ip + 1);
 	total = rte_be_to_cpu_16(ip->total_length);
 	l4_len = total - (int)sizeof(*ip);
-	is_tcp = ip->next_proto_id == IPPROTO_TCP;
-	l4_min = (int)(sizeof(struct rte_udp_hdr) + is_tcp * (sizeof(struct rte_tcp_hdr) - sizeof(struct rte_udp_hdr)));
-	l4_head = (l4[4] << 8 | l4[5]) & ((int)is_tcp - 1);	/* UDP: its length */
-	l4_head |= (l4[12] >> 4) * 4 & -(int)is_tcp;		/* TCP: its header's */
+	memcpy(&word, l4 + shape->at, sizeof(word));
+	l4_head = (rte_be_to_cpu_16(word) >> shape->shift) & shape->mask;
 
 	bad = (load8(eth) ^ f->mac) & f->mac_mask;
 	bad |= (load4(eth + 2 * sizeof(struct rte_ether_addr)) ^ f->type) & f->type_mask;
 	bad |= m->ol_flags & RX_NOT_PLAIN;
 	bad |= ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK);
 	bad |= never[*(const uint8_t *)&ip->src_addr] | never[*(const uint8_t *)&ip->dst_addr];
-	for (unsigned i = 0; i < f->n_own; i++)
-		bad |= ip->src_addr == f->own[i];
-	bad |= !(is_tcp | (ip->next_proto_id == IPPROTO_UDP));
-	bad |= (total > m->data_len - (int)sizeof(struct rte_ether_hdr)) | (l4_head < l4_min) | (l4_head > l4_len);
-	bad |= !csum_ipv4_header_ok(ip, sizeof(*ip));
-	if (unlikely(bad != 0))
+	bad |= plain_own(f, ip->src_addr);
+	/* negative where it is not so: the frame holds the datagram, that its transport header, which is long enough */
+	bad |= (uint32_t)((data_len - (int)sizeof(struct rte_ether_hdr) - total) | (l4_len - l4_head) |
+			  (l4_head - shape->short_of - 1)) >> 31;
+	if (unlikely(bad != 0) || unlikely(!csum_ipv4_header_ok(ip, sizeof(*ip))))
 		return false;
 
 	m->data_off += sizeof(struct rte_ether_hdr);
@@ -517,18 +547,17 @@ static __rte_always_inline bool plain_one(const struct plain *f, struct rte_mbuf
 	m->pkt_len = (uint32_t)total;
 	m->ol_flags &= RX_KEPT;
 
-	memcpy(&n->key, (const uint8_t *)ip + offsetof(struct rte_ipv4_hdr, src_addr), 8);	/* both addresses ... */
-	memcpy((uint8_t *)&n->key + 8, l4, 4);							/* ... and both ports */
-	n->key.proto = ip->next_proto_id;
-	n->key.kind = NAT_KIND_FLOW;
-	n->key.table = 0;
+	memcpy(&n->key, (const uint8_t *)ip + offsetof(struct rte_ipv4_hdr, src_addr), 8);	/* both addresses, */
+	memcpy((uint8_t *)&n->key + 8, l4, 4);							/* both ports, */
+	proto = rte_cpu_to_le_32(ip->next_proto_id);						/* and the protocol */
+	memcpy((uint8_t *)&n->key + 12, &proto, 4);
 	n->ip = (uint8_t *)ip;
 	n->l4 = l4;
 	n->l4_len = (uint16_t)l4_len;
 	n->l4_avail = (uint16_t)l4_len;
 	n->iface = f->iface;
 	n->flags = NAT_PKT_PLAIN;
-	n->tcp_flags = l4[13] & (uint8_t)-is_tcp;
+	n->tcp_flags = l4[13] & shape->flags_mask;
 	n->verdict = NAT_PASS;
 	n->session = NAT_NONE;
 	n->new_src_be = ip->src_addr;
@@ -555,7 +584,7 @@ unsigned parse_plain(const struct fwd_snapshot *snap, struct rte_mbuf **m, unsig
 	for (i = 0; i < n && i < PREFETCH_AHEAD; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
 	for (i = 0; i < n; i++) {
-		uint32_t len = m[i]->pkt_len;
+		uint32_t len = m[i]->data_len;	/* a plain frame is in one segment */
 
 		if (i + PREFETCH_AHEAD < n)
 			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));
