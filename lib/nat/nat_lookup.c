@@ -65,14 +65,17 @@ bool nat_lookup_error(const struct nat_worker *nat, struct nat_pkt *pkt)
 	return true;
 }
 
-/* The packet's session, now that bucket and candidate are in the cache. */
+/* The packet's session, now that its candidate is in the cache. */
 static inline void finish(const struct nat_worker *nat, struct nat_pkt *pkt, uint32_t candidate)
 {
 	uint32_t value = candidate;
 
-	/* a wrong candidate (equal tags) or an entry in its other bucket */
-	if (nat_unlikely(value == NAT_NONE ||
-			 !nat_key_equal(&nat->sessions[value >> 1].key[value & 1], &pkt->key))) {
+	if (nat_unlikely(value == NAT_NONE)) {
+		pass(pkt);
+		return;
+	}
+	/* a wrong candidate: equal tags */
+	if (nat_unlikely(!nat_key_equal(&nat->sessions[value >> 1].key[value & 1], &pkt->key))) {
 		value = nat_session_find(nat, &pkt->key, pkt->hash);
 		if (value == NAT_NONE) {
 			pass(pkt);
@@ -86,31 +89,51 @@ static inline void finish(const struct nat_worker *nat, struct nat_pkt *pkt, uin
 	fill(nat, pkt, value);
 }
 
+/* What a bucket holds under the tag, on its way to the cache; NAT_NONE: nothing. */
+static inline uint32_t candidate_of(const struct nat_worker *nat, const struct nat_bucket *b,
+				    uint16_t tag)
+{
+	unsigned match = nat_bucket_match(b, tag);
+	uint32_t value;
+
+	if (nat_unlikely(match == 0))
+		return NAT_NONE;
+	value = b->value[__builtin_ctz(match)];
+	__builtin_prefetch(&nat->sessions[value >> 1]);
+	return value;
+}
+
+/* Every bucket is on its way before the first is looked at, then every other bucket that is needed,
+ * then every session. */
 void nat_lookup_burst(struct nat_worker *nat, struct nat_pkt *const *pkts, unsigned n)
 {
 	const struct nat_table *t = &nat->session_table;
+	const struct nat_bucket *bucket[BURST_MAX];
 	uint32_t candidate[BURST_MAX];
-	unsigned misses = 0;
+	uint8_t away[BURST_MAX];
+	unsigned n_away = 0, misses = 0;
 
-	/* every bucket is on its way before the first is looked at, then every session likewise */
 	for (unsigned i = 0; i < n; i++) {
-		pkts[i]->hash = nat_key_hash(&nat->seed, &pkts[i]->key);
-		nat_table_prefetch(t, pkts[i]->hash);
+		uint32_t hash = nat_key_hash(&nat->seed, &pkts[i]->key);
+
+		pkts[i]->hash = hash;
+		bucket[i] = &t->buckets[nat_table_home(t, hash)];
+		__builtin_prefetch(bucket[i]);
 	}
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t hash = pkts[i]->hash, home = nat_table_home(t, hash);
-		const struct nat_bucket *b = &t->buckets[home];
-		unsigned match = nat_bucket_match(b, nat_table_tag(hash));
+		uint16_t tag = nat_table_tag(pkts[i]->hash);
 
-		if (nat_unlikely(match == 0)) {
-			candidate[i] = NAT_NONE;
-			if (b->moved > 0)
-				__builtin_prefetch(
-					&t->buckets[nat_table_other(t, home, nat_table_tag(hash))]);
-			continue;
+		candidate[i] = candidate_of(nat, bucket[i], tag);
+		if (nat_unlikely(candidate[i] == NAT_NONE) && bucket[i]->moved > 0) {
+			bucket[i] = &t->buckets[nat_table_other(t, (uint32_t)(bucket[i] - t->buckets), tag)];
+			__builtin_prefetch(bucket[i]);
+			away[n_away++] = (uint8_t)i;
 		}
-		candidate[i] = b->value[__builtin_ctz(match)];
-		__builtin_prefetch(&nat->sessions[candidate[i] >> 1]);
+	}
+	for (unsigned k = 0; k < n_away; k++) {
+		unsigned i = away[k];
+
+		candidate[i] = candidate_of(nat, bucket[i], nat_table_tag(pkts[i]->hash));
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (nat_likely(!(pkts[i]->flags & NO_LOOKUP)))
