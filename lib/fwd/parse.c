@@ -346,8 +346,12 @@ enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, str
 	if (has_csum && p->l4_drop == 0 && !trusted) {
 		bool none = (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE;
 
-		if (unlikely(none || (iface->flags & IFACE_COMPLETE_CSUM)))
-			*completed += complete_checksum(p, ip, none);
+		if (unlikely(none || (iface->flags & IFACE_COMPLETE_CSUM)) && complete_checksum(p, ip, none)) {
+			(*completed)++;
+			/* right by how it was made: nobody needs to sum it again */
+			m->ol_flags &= ~RTE_MBUF_F_RX_L4_CKSUM_MASK;
+			m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+		}
 	}
 	m->ol_flags &= RX_KEPT;
 	return PARSE_IP4;

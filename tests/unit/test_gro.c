@@ -642,6 +642,42 @@ static void test_a_lone_segment_is_not_read_unless_all_are_counted(void **state)
 	assert_int_equal(dp.counters[0]->iface[LAN].bad_checksums, 1);
 }
 
+static void test_unfinished_checksums_are_completed_and_not_summed_again_C45(void **state)
+{
+	struct segment s[4] = { PLAIN };
+	struct rte_mbuf *m[4];
+	uint8_t f[FRAME_MAX];
+
+	(void)state;
+	for (unsigned pass = 0; pass < 2; pass++) {	/* found by looking, then by the device's word */
+		reset_router(false);
+		worker_turn_begin(dp.workers[0]);
+		snap->ifaces[LAN].flags |= pass == 0 ? IFACE_COMPLETE_CSUM : 0;
+		for (unsigned i = 0; i < 4; i++) {
+			unsigned len;
+
+			if (i > 0)
+				s[i] = behind(&s[i - 1]);
+			len = build(&s[i], f);
+			put16(f + 14 + 20 + 16, plain_pseudo(f + 14, len - 34));
+			m[i] = fixture_mbuf(f, len);
+			m[i]->ol_flags |= pass == 0 ? 0 : RTE_MBUF_F_RX_L4_CKSUM_NONE;
+		}
+		worker_frames(dp.workers[0], m, 4, snap->ifaces[LAN].port);
+		worker_turn(dp.workers[0]);
+		snap->ifaces[LAN].flags &= (uint8_t)~IFACE_COMPLETE_CSUM;
+		assert_int_equal(events(FWD_E_checksums_completed), 4);
+		assert_int_equal(events(FWD_E_gro_merged), 1);
+		assert_int_equal(events(FWD_E_cut_segments), 4);
+		assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 0);
+		for (unsigned i = 0; i < 4; i++) {
+			assert_int_equal(rte_eth_rx_burst(snap->ifaces[WAN].port, 0, m, 1), 1);
+			assert_true(plain_good(rte_pktmbuf_mtod_offset(m[0], uint8_t *, 14)));
+			rte_pktmbuf_free(m[0]);
+		}
+	}
+}
+
 static void test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40(void **state)
 {
 	struct segment s[5] = { PLAIN };
@@ -1044,6 +1080,7 @@ int main(void)
 		T(test_no_merged_packet_is_longer_than_65535_C43),
 		T(test_each_payload_byte_is_summed_once),
 		T(test_a_lone_segment_is_not_read_unless_all_are_counted),
+		T(test_unfinished_checksums_are_completed_and_not_summed_again_C45),
 		T(test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40),
 		T(test_random_traffic_leaves_as_without_merging),
 #undef T
