@@ -381,8 +381,8 @@ up() {
 	show_forward
 	show_iperf "TCP up" "A bulk transfer from inside out." -t 3
 	show_iperf "TCP down" "A bulk transfer from outside in (-R)." -t 3 -R
-	show_iperf "UDP up" "Datagrams at a fixed rate, 1,400 bytes each." -u -b 500M -l 1400 -t 3
-	show_iperf "UDP down" "The same from outside in." -u -b 500M -l 1400 -t 3 -R
+	show_iperf "UDP up" "Datagrams at a fixed rate, 1,400 bytes each." -u -b 200M -l 1400 -t 3
+	show_iperf "UDP down" "The same from outside in." -u -b 200M -l 1400 -t 3 -R
 	show_outside
 	show_tables
 
