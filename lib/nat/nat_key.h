@@ -108,7 +108,7 @@ static inline uint32_t nat_hash(const struct nat_seed *seed, uint64_t x, uint64_
 {
 	uint64_t h = nat_mum(x ^ seed->a, y ^ seed->b);
 
-	return (uint32_t)(nat_mum(h ^ seed->c, 0x9e3779b97f4a7c15ULL) >> 16);
+	return (uint32_t)(((h ^ seed->c) * 0x9e3779b97f4a7c15ULL) >> 32);
 }
 
 static inline uint32_t nat_key_hash(const struct nat_seed *seed, const struct nat_key *k)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nat_lookup.h"
 
+#include <endian.h>
+
 #include "nat_ahead.h"
 #include "nat_quote.h"
 #include "nat_session.h"
@@ -18,16 +20,19 @@ static inline void pass(struct nat_pkt *pkt)
 	pkt->new_dst_be = pkt->key.dst_be;
 }
 
+_Static_assert(offsetof(struct nat_pkt, dir) == offsetof(struct nat_pkt, verdict) + 2 &&
+		       offsetof(struct nat_pkt, new_dst_be) == offsetof(struct nat_pkt, new_src_be) + 4,
+	       "verdict, reason and direction are stored as one word, and both addresses");
+
 static inline void fill(const struct nat_worker *nat, struct nat_pkt *pkt, uint32_t value)
 {
 	const struct nat_key *reverse = &nat->sessions[value >> 1].key[!(value & 1)];
+	uint64_t addrs = nat_load8(reverse);
 
-	pkt->verdict = NAT_TRANSLATE;
-	pkt->reason = NAT_REASON_NONE;
-	pkt->dir = value & 1;
+	nat_store4(&pkt->verdict, htole32(NAT_TRANSLATE | (value & 1) << 16));
 	pkt->session = value >> 1;
-	pkt->new_src_be = reverse->dst_be;
-	pkt->new_dst_be = reverse->src_be;
+	/* the other direction's destination and source */
+	nat_store8(&pkt->new_src_be, addrs << 32 | addrs >> 32);
 }
 
 void nat_lookup_fill(const struct nat_worker *nat, struct nat_pkt *pkt, uint32_t session,
@@ -89,16 +94,12 @@ static inline void finish(const struct nat_worker *nat, struct nat_pkt *pkt, uin
 	fill(nat, pkt, value);
 }
 
-/* What a bucket holds under the tag, on its way to the cache; NAT_NONE: nothing. */
+/* The first of a bucket's matches, on its way to the cache. */
 static inline uint32_t candidate_of(const struct nat_worker *nat, const struct nat_bucket *b,
-				    uint16_t tag)
+				    unsigned match)
 {
-	unsigned match = nat_bucket_match(b, tag);
-	uint32_t value;
+	uint32_t value = b->value[__builtin_ctz(match)];
 
-	if (nat_unlikely(match == 0))
-		return NAT_NONE;
-	value = b->value[__builtin_ctz(match)];
 	__builtin_prefetch(&nat->sessions[value >> 1]);
 	return value;
 }
@@ -121,19 +122,27 @@ void nat_lookup_burst(struct nat_worker *nat, struct nat_pkt *const *pkts, unsig
 		__builtin_prefetch(bucket[i]);
 	}
 	for (unsigned i = 0; i < n; i++) {
+		const struct nat_bucket *b = bucket[i];
 		uint16_t tag = nat_table_tag(pkts[i]->hash);
+		unsigned match = nat_bucket_match(b, tag);
 
-		candidate[i] = candidate_of(nat, bucket[i], tag);
-		if (nat_unlikely(candidate[i] == NAT_NONE) && bucket[i]->moved > 0) {
-			bucket[i] = &t->buckets[nat_table_other(t, (uint32_t)(bucket[i] - t->buckets), tag)];
-			__builtin_prefetch(bucket[i]);
-			away[n_away++] = (uint8_t)i;
+		if (nat_likely(match != 0)) {
+			candidate[i] = candidate_of(nat, b, match);
+			continue;
 		}
+		candidate[i] = NAT_NONE;
+		if (b->moved == 0)
+			continue;
+		bucket[i] = &t->buckets[nat_table_other(t, (uint32_t)(b - t->buckets), tag)];
+		__builtin_prefetch(bucket[i]);
+		away[n_away++] = (uint8_t)i;
 	}
 	for (unsigned k = 0; k < n_away; k++) {
 		unsigned i = away[k];
+		unsigned match = nat_bucket_match(bucket[i], nat_table_tag(pkts[i]->hash));
 
-		candidate[i] = candidate_of(nat, bucket[i], nat_table_tag(pkts[i]->hash));
+		if (match != 0)
+			candidate[i] = candidate_of(nat, bucket[i], match);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (nat_likely(!(pkts[i]->flags & NO_LOOKUP)))
