@@ -34,12 +34,11 @@ static inline void rewrite_ip(uint8_t *ip, uint32_t src_be, uint32_t dst_be, csu
 	nat_store4(ip + 16, dst_be);
 }
 
-/* A session's delta is that of direction 0. Without a branch: directions alternate. */
+/* A session's delta is that of direction 0; the other's is its complement (0, which that may be, is no
+ * change either). Without a branch: directions alternate. */
 static inline csum_delta_t of_direction(csum_delta_t delta, unsigned d)
 {
-	csum_delta_t negated = csum_delta_neg(delta);
-
-	return (csum_delta_t)(delta ^ ((delta ^ negated) & (0u - d)));
+	return (csum_delta_t)(delta ^ (0u - d));
 }
 
 static inline void rewrite_ports(uint8_t *l4, const struct nat_key *reverse)
@@ -106,16 +105,16 @@ static enum nat_verdict rewrite_error(struct nat_worker *nat, struct nat_pkt *pk
 	return NAT_TRANSLATE;
 }
 
-/* What the session learns from a packet of direction d. */
+/* What the session learns from a packet of direction d. By a mask: directions alternate, and a
+ * branch would be mispredicted half the time. */
 static inline void refresh(struct nat_session *s, unsigned d, uint64_t now_ms)
 {
-	/* by a mask: directions alternate, and a branch would be mispredicted half the time */
-	uint32_t keep = (uint32_t)((s->flags & NAT_S_REFRESH0 << d) != 0) - 1;
+	uint32_t take = 0u - (((unsigned)s->flags / NAT_S_REFRESH0 >> d) & 1);
 
-	s->seen_ms = (s->seen_ms & keep) | ((uint32_t)now_ms & ~keep);
+	s->seen_ms ^= (s->seen_ms ^ (uint32_t)now_ms) & take;
 }
 
-/* All that is not plain. */
+/* All that is not plain, and what happens once in a session's life. */
 static __attribute__((noinline)) enum nat_verdict
 rewrite_other(struct nat_worker *nat, struct nat_pkt *pkt, uint64_t now_ms)
 {
@@ -152,34 +151,50 @@ _Static_assert(offsetof(struct nat_key, dst_be) == offsetof(struct nat_key, src_
 		       offsetof(struct nat_key, dport_be) == offsetof(struct nat_key, sport_be) + 2,
 	       "a key holds addresses and ports side by side, as packets do");
 
-/* TCP and UDP, which is nearly all there is, in as few steps as there can be. Their sessions always
- * have NAT_S_L4. */
+/* The header of IPv4, and the ports. */
+static inline void rewrite_plain(const struct nat_pkt *pkt, const struct nat_session *s, unsigned d)
+{
+	const uint8_t *reverse = (const uint8_t *)&s->key[!d];
+	csum_delta_t delta = of_direction(s->l3_delta, d);
+	uint8_t *ip = pkt->ip;
+
+	nat_store2(ip + 10, csum_apply(csum_apply(nat_load2(ip + 10), delta), TTL_DELTA));
+	ip[8]--;
+	nat_store8(ip + 12, swap_addresses(nat_load8(reverse)));
+	nat_store4(pkt->l4, swap_ports(nat_load4(reverse + offsetof(struct nat_key, sport_be))));
+}
+
+/* A segment of an established connection. */
+static __attribute__((noinline)) enum nat_verdict
+rewrite_tcp(struct nat_worker *nat, struct nat_pkt *pkt, uint64_t now_ms)
+{
+	struct nat_session *s = &nat->sessions[pkt->session];
+	unsigned d = pkt->dir;
+	uint8_t *l4 = pkt->l4;
+
+	if (nat_unlikely(!nat_tcp_is_usual(s, l4)))
+		return rewrite_other(nat, pkt, now_ms);
+	refresh(s, d, now_ms);
+	nat_tcp_track(s, d, l4, pkt->l4_len);
+	nat_store2(l4 + 16, csum_apply(nat_load2(l4 + 16), of_direction(s->l4_delta, d)));
+	rewrite_plain(pkt, s, d);
+	return NAT_TRANSLATE;
+}
+
+/* TCP and UDP, which is nearly all there is, in as few steps as there can be: nothing is called but
+ * at the end, so no register is saved. Their sessions always have NAT_S_L4. */
 enum nat_verdict nat_rewrite(struct nat_worker *nat, struct nat_pkt *pkt, uint64_t now_ms)
 {
 	struct nat_session *s = &nat->sessions[pkt->session];
 	unsigned d = pkt->dir;
-	const uint8_t *reverse = (const uint8_t *)&s->key[!d];
-	uint8_t *ip = pkt->ip, *l4 = pkt->l4;
-	csum_delta_t delta;
+	uint8_t *l4 = pkt->l4;
 
-	if (nat_unlikely(!(pkt->flags & NAT_PKT_PLAIN)))
+	if (nat_unlikely(!(pkt->flags & NAT_PKT_PLAIN) || s->flags & NAT_S_INBOUND))
 		return rewrite_other(nat, pkt, now_ms);
+	if (pkt->key.proto == IPPROTO_TCP)
+		return rewrite_tcp(nat, pkt, now_ms);
 	refresh(s, d, now_ms);
-	delta = of_direction(s->l4_delta, d);
-	if (pkt->key.proto == IPPROTO_TCP) {
-		if (nat_unlikely(nat_tcp_track(s, d, l4, pkt->l4_len)))
-			nat_session_rearm(nat, pkt->session, now_ms);
-		nat_store2(l4 + 16, csum_apply(nat_load2(l4 + 16), delta));
-	} else {
-		nat_store2(l4 + 6, csum_apply_udp(nat_load2(l4 + 6), delta));
-	}
-	if (nat_unlikely(s->flags & NAT_S_INBOUND) && d == 1)
-		nat_session_went_out(nat, pkt->session);
-
-	delta = of_direction(s->l3_delta, d);
-	nat_store2(ip + 10, csum_apply(csum_apply(nat_load2(ip + 10), delta), TTL_DELTA));
-	ip[8]--;
-	nat_store8(ip + 12, swap_addresses(nat_load8(reverse)));
-	nat_store4(l4, swap_ports(nat_load4(reverse + offsetof(struct nat_key, sport_be))));
+	nat_store2(l4 + 6, csum_apply_udp(nat_load2(l4 + 6), of_direction(s->l4_delta, d)));
+	rewrite_plain(pkt, s, d);
 	return NAT_TRANSLATE;
 }

@@ -17,6 +17,13 @@
  * became shorter. */
 bool nat_tcp_track_slow(struct nat_session *s, unsigned d, const uint8_t *tcp, unsigned len);
 
+/* A plain segment of an established connection: nat_tcp_track() has little to do. */
+static inline bool nat_tcp_is_usual(const struct nat_session *s, const uint8_t *tcp)
+{
+	return s->tcp_state == NAT_TCP_ESTABLISHED &&
+	       (tcp[13] & (NAT_TCP_FIN | NAT_TCP_SYN | NAT_TCP_RST | NAT_TCP_ACK)) == NAT_TCP_ACK;
+}
+
 /* Takes in a segment of direction d with its TCP header (20 bytes or more) at tcp, len bytes of
  * segment. True when the session's timeout became shorter. */
 static inline bool nat_tcp_track(struct nat_session *s, unsigned d, const uint8_t *tcp,
@@ -24,9 +31,7 @@ static inline bool nat_tcp_track(struct nat_session *s, unsigned d, const uint8_
 {
 	uint32_t end, ack, gain;
 
-	if (nat_unlikely(s->tcp_state != NAT_TCP_ESTABLISHED ||
-			 (tcp[13] & (NAT_TCP_FIN | NAT_TCP_SYN | NAT_TCP_RST | NAT_TCP_ACK)) !=
-				 NAT_TCP_ACK))
+	if (nat_unlikely(!nat_tcp_is_usual(s, tcp)))
 		return nat_tcp_track_slow(s, d, tcp, len);
 	/* both ends only move on, and by no more than a burst lost before us explains: so that a
 	 * forged segment can't prepare a forged reset */
