@@ -28,6 +28,7 @@ enum tag { TAG_SIGNAL, TAG_FWD, TAG_SERVER };
 
 struct options {
 	const char *config, *socket;
+	bool check_only;
 	int eal_argc;
 	char **eal_argv;
 };
@@ -35,8 +36,9 @@ struct options {
 static void usage(FILE *to)
 {
 	fprintf(to,
-		"usage: turnpike [-c FILE] [-s SOCKET] [-h] [-V] [-- EAL OPTIONS]\n"
+		"usage: turnpike [-c FILE [-t]] [-s SOCKET] [-h] [-V] [-- EAL OPTIONS]\n"
 		"  -c FILE    configuration to start with, and for 'config save'\n"
+		"  -t         checks the configuration, and starts nothing\n"
 		"  -s SOCKET  control socket (default $TURNPIKE_SOCKET, or " DEFAULT_SOCKET ")\n"
 		"  -h         this text\n"
 		"  -V         version\n"
@@ -46,18 +48,27 @@ static void usage(FILE *to)
 /* 0: go on. Else the exit status plus one. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
+	static const struct option long_options[] = {
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{0},
+	};
 	const char *env = getenv("TURNPIKE_SOCKET");
 	int c;
 
 	o->config = NULL;
 	o->socket = env != NULL && *env != '\0' ? env : DEFAULT_SOCKET;
-	while ((c = getopt(argc, argv, "+c:s:hV")) != -1) {
+	o->check_only = false;
+	while ((c = getopt_long(argc, argv, "+c:s:thV", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'c':
 			o->config = optarg;
 			break;
 		case 's':
 			o->socket = optarg;
+			break;
+		case 't':
+			o->check_only = true;
 			break;
 		case 'h':
 			usage(stdout);
@@ -73,6 +84,11 @@ static int parse_options(int argc, char **argv, struct options *o)
 	if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
 		fprintf(stderr, "turnpike: '%s' is not expected; EAL options go behind --\n",
 			argv[optind]);
+		usage(stderr);
+		return 3;
+	}
+	if (o->check_only && o->config == NULL) {
+		fprintf(stderr, "turnpike: -t checks the file that -c names\n");
 		usage(stderr);
 		return 3;
 	}
@@ -330,6 +346,11 @@ int main(int argc, char **argv)
 		return ret - 1;
 	if (!read_config(&o, &l))
 		return 1;
+	if (o.check_only) {
+		printf("%s: no errors\n", o.config);
+		load_free(l);
+		return 0;
+	}
 	/* Before the lock, which the guard would otherwise keep for as long as it lives. */
 	if (fwd_guard_start(&err) != 0)
 		log_warning("%s", err.msg);
