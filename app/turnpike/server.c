@@ -78,10 +78,16 @@ static void make_parents(const char *path)
 	}
 }
 
+/* A daemon that was killed holds its lock until the kernel has taken its memory apart: whoever starts the next one at once
+ * waits for that a moment. */
+#define LOCK_PATIENCE_MS 2000
+#define LOCK_RETRY_MS 50
+
 int server_lock(const char *path, int *lock_fd, struct fwd_err *err)
 {
 	struct sockaddr_un un;
 	struct stat held, there;
+	unsigned waited_ms = 0;
 	char lock[120];
 
 	if (strlen(path) >= sizeof(un.sun_path)) {
@@ -101,6 +107,12 @@ int server_lock(const char *path, int *lock_fd, struct fwd_err *err)
 			return -errno;
 		}
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+			if (waited_ms < LOCK_PATIENCE_MS) {
+				close(fd);
+				usleep(LOCK_RETRY_MS * 1000);
+				waited_ms += LOCK_RETRY_MS;
+				continue;
+			}
 			n = read(fd, pid, sizeof(pid) - 1);
 			if (n > 0)
 				pid[strcspn(pid, "\n")] = '\0';
