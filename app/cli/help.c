@@ -115,18 +115,54 @@ void cli_help_usage(struct buf *b, const struct cli_command *c)
 	}
 }
 
-static bool matches(const struct cli_command *c, const char *const *words, unsigned n, bool exactly)
+/* Whether a command's words from the from-th on begin like these. */
+static bool matches(const struct cli_command *c, unsigned from, const char *const *words, unsigned n, bool exactly)
 {
-	for (unsigned i = 0; i < n; i++) {
-		const char *word = cli_alias(words[i]);
+	unsigned depth = 0;
 
-		if (i >= CLI_MAX_DEPTH || c->words[i] == NULL || *word == '\0')
-			return false;
-		if (exactly ? strcmp(c->words[i], word) != 0
-			    : strncmp(c->words[i], word, strlen(word)) != 0)
+	while (depth < CLI_MAX_DEPTH && c->words[depth] != NULL)
+		depth++;
+	if (from + n > depth)
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		const char *word = cli_alias(words[i]), *own = c->words[from + i];
+
+		if (*word == '\0' ||
+		    (exactly ? strcmp(own, word) : strncmp(own, word, strlen(word))) != 0)
 			return false;
 	}
 	return true;
+}
+
+static unsigned count(unsigned from, const char *const *words, unsigned n, bool exactly)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < cli_n_commands; i++)
+		found += matches(&cli_commands[i], from, words, n, exactly);
+	return found;
+}
+
+/* No command has these words. Names what could stand in place of the first that does not fit. */
+static void set_unknown(const char *const *words, unsigned n, struct cli_error *e)
+{
+	char quoted[TEXT_QUOTE_LEN];
+	unsigned good = 0, best = TEXT_FAR;
+	const char *near = NULL;
+
+	while (good + 1 < n && count(0, words, good + 1, false) > 0)
+		good++;
+	for (unsigned i = 0; i < cli_n_commands; i++) {
+		const struct cli_command *c = &cli_commands[i];
+
+		if (matches(c, 0, words, good, false) && good < CLI_MAX_DEPTH && c->words[good] != NULL &&
+		    text_nearer(words[good], c->words[good], &best))
+			near = c->words[good];
+	}
+	cli_error_set(e, 2, 0, "no command has %s%s", text_quote(quoted, words[good]),
+		      good > 0 ? " there" : "");
+	cli_error_hint(e, near != NULL ? "did you mean '%s'?" : "%s",
+		       near != NULL ? near : "'help' lists all commands");
 }
 
 static void put_details(struct buf *b, const struct cli_command *c)
@@ -158,33 +194,25 @@ static void put_details(struct buf *b, const struct cli_command *c)
 
 bool cli_help(struct buf *b, const char *const *words, unsigned n, struct cli_error *e)
 {
-	unsigned found = 0, best = TEXT_FAR;
-	const char *near = NULL;
-	char quoted[TEXT_QUOTE_LEN];
+	unsigned found = 0, from = 0;
 	bool exactly = false;
 
-	for (unsigned i = 0; i < cli_n_commands; i++)
-		exactly = exactly || matches(&cli_commands[i], words, n, true);
-	for (unsigned i = 0; i < cli_n_commands; i++)
-		found += matches(&cli_commands[i], words, n, exactly);
+	/* 'help rule' is as good as 'help nat rule' */
+	for (; from < CLI_MAX_DEPTH; from++) {
+		exactly = count(from, words, n, true) > 0;
+		found = count(from, words, n, exactly);
+		if (found > 0)
+			break;
+	}
 	if (found == 0) {
-		for (unsigned i = 0; n > 0 && i < cli_n_commands; i++) {
-			for (unsigned d = 0; cli_commands[i].words[d] != NULL; d++) {
-				if (text_nearer(words[n - 1], cli_commands[i].words[d], &best))
-					near = cli_commands[i].words[d];
-			}
-		}
-		cli_error_set(e, 2, 0, "no command begins with %s",
-			      text_quote(quoted, words[n - 1]));
-		cli_error_hint(e, near != NULL ? "did you mean '%s'?" : "%s",
-			       near != NULL ? near : "'help' lists all commands");
+		set_unknown(words, n, e);
 		return false;
 	}
 	for (unsigned i = 0; i < cli_n_commands; i++) {
 		const struct cli_command *c = &cli_commands[i];
 		size_t start = b->len;
 
-		if (!matches(c, words, n, exactly))
+		if (!matches(c, from, words, n, exactly))
 			continue;
 		cli_help_usage(b, c);
 		if (found == 1) {

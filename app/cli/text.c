@@ -284,7 +284,7 @@ unsigned text_distance(const char *a, const char *b, unsigned limit)
 bool text_nearer(const char *typed, const char *candidate, unsigned *best)
 {
 	size_t n = strlen(typed);
-	unsigned limit = n <= 2 ? 1 : n <= 5 ? 2 : 3;
+	unsigned limit = n <= 3 ? 1 : n <= 5 ? 2 : 3;
 	unsigned d;
 
 	/* A beginning of the word is near, however much is missing. */

@@ -690,12 +690,33 @@ static void test_usage_shows_what_belongs_together(void **state)
 
 static void test_help_for_an_unknown_word_hints(void **state)
 {
-	static const char *const typo[] = {"interfce"};
+	static const char *const typo[] = {"interfce"}, *const deep[] = {"nat", "ruel"};
+	static const char *const last[] = {"nat", "foo", "bar"};
 	struct buf b = {0};
 
 	(void)state;
 	assert_false(cli_help(&b, typo, 1, &err));
 	assert_non_null(strstr(err.hint, "interface"));
+	assert_false(cli_help(&b, deep, 2, &err));
+	assert_string_equal(err.message, "no command has 'ruel' there");
+	assert_string_equal(err.hint, "did you mean 'rule'?");
+	assert_false(cli_help(&b, last, 3, &err));
+	assert_string_equal(err.message, "no command has 'foo' there");
+	buf_free(&b);
+}
+
+static void test_help_finds_words_below_the_first(void **state)
+{
+	static const char *const rule[] = {"rule"}, *const clear[] = {"session", "clear"};
+	struct buf b = {0};
+
+	(void)state;
+	assert_true(cli_help(&b, rule, 1, &err));
+	assert_non_null(strstr(b.s, "nat rule del NAME"));
+	assert_null(strstr(b.s, "nat pool"));
+	b.len = 0;
+	assert_true(cli_help(&b, clear, 2, &err));
+	assert_non_null(strstr(b.s, "for example: nat session clear"));
 	buf_free(&b);
 }
 
@@ -945,6 +966,7 @@ int main(void)
 		cmocka_unit_test(test_help_and_manual_know_every_command),
 		cmocka_unit_test(test_usage_shows_what_belongs_together),
 		cmocka_unit_test(test_help_for_an_unknown_word_hints),
+		cmocka_unit_test(test_help_finds_words_below_the_first),
 		cmocka_unit_test(test_tables_align_and_numbers_stand_right),
 		cmocka_unit_test(test_text_parsers_take_all_or_nothing),
 		cmocka_unit_test(test_distance_counts_edits_and_swaps),
