@@ -432,16 +432,15 @@ static const bool never[256] = { [0] = true, [127] = true, [IP4_MULTICAST >> 24 
 /* All bytes that are read here, whatever the protocol. */
 #define PLAIN_MIN (sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_tcp_hdr))
 
-/* Four addresses at once, by whatever the CPU has for it. */
-typedef uint32_t own_vector __attribute__((vector_size(16)));
+/* Sixteen bytes at once, by whatever the CPU has for it. */
+typedef uint32_t vector __attribute__((vector_size(16)));
 
 /* What each frame of an interface is compared with, laid out once for a burst. */
 struct plain {
-	uint64_t mac, mac_mask;		/* of the frame's first 8 bytes */
-	uint32_t type, type_mask;	/* of the 4 from the EtherType on: IPv4, version 4, header of 20 bytes */
+	vector head, head_mask;	/* of the frame's first 16 bytes: own MAC address, IPv4, version 4, header of 20 bytes */
 	uint16_t iface;
 	unsigned n_own;			/* vectors of four */
-	own_vector own[FWD_IFACE_ADDRS / 2];	/* no sources: own addresses and broadcast addresses; the rest is 0 */
+	vector own[FWD_IFACE_ADDRS / 2];	/* no sources: own addresses and broadcast addresses; the rest is 0 */
 };
 
 /* Where a transport header says how long it is, or what it heads: the 16 bits at byte `at`, shifted and masked. A row
@@ -451,6 +450,7 @@ static const struct l4_shape {
 	uint8_t short_of;	/* a length up to this one is too short */
 	uint8_t flags_mask;	/* of byte 13 */
 	uint16_t mask;
+	uint16_t pad;		/* 8 bytes: to be indexed without a multiplication */
 } l4_shapes[256] = {
 	[IPPROTO_UDP] = { .at = 4, .short_of = sizeof(struct rte_udp_hdr) - 1, .mask = 0xffff },
 	[IPPROTO_TCP] = { .at = 12, .shift = 10, .short_of = sizeof(struct rte_tcp_hdr) - 1, .mask = 0xf << 2,
@@ -461,35 +461,21 @@ _Static_assert(offsetof(struct nat_key, dst_be) == 4 && offsetof(struct nat_key,
 	       offsetof(struct nat_key, dport_be) == 10 && offsetof(struct nat_key, proto) == 12 &&
 	       offsetof(struct nat_key, kind) == 13 && offsetof(struct nat_key, table) == 14 && NAT_KIND_FLOW == 0,
 	       "a key begins as addresses and ports lie in a packet, and ends as its protocol and zeros");
+_Static_assert(offsetof(struct nat_pkt, l4_avail) == offsetof(struct nat_pkt, l4_len) + 2, "stored as one word");
 
-static inline uint64_t load8(const void *p)
+static inline unsigned load_be16(const uint8_t *p)
 {
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline uint32_t load4(const void *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
+	return (unsigned)(p[0] << 8 | p[1]);
 }
 
 static void plain_init(struct plain *f, const struct dp_iface *iface, uint16_t id)
 {
-	static const uint8_t type[4] = { ETH_TYPE_IPV4 >> 8, ETH_TYPE_IPV4 & 0xff, RTE_IPV4_VHL_DEF, 0 };
-	static const uint8_t type_mask[4] = { 0xff, 0xff, 0xff, 0 };
-	static const uint8_t mac_mask[8] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0 };
-	uint8_t mac[8] = { 0 };
+	static const uint8_t mask[16] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, [12] = 0xff, 0xff, 0xff };
+	uint8_t head[16] = { [12] = ETH_TYPE_IPV4 >> 8, ETH_TYPE_IPV4 & 0xff, RTE_IPV4_VHL_DEF };
 
-	memcpy(mac, &iface->mac, sizeof(iface->mac));
-	f->mac = load8(mac);
-	f->mac_mask = load8(mac_mask);
-	f->type = load4(type);
-	f->type_mask = load4(type_mask);
+	memcpy(head, &iface->mac, sizeof(iface->mac));
+	memcpy(&f->head, head, sizeof(f->head));
+	memcpy(&f->head_mask, mask, sizeof(f->head_mask));
 	f->iface = id;
 	memset(f->own, 0, sizeof(f->own));
 	for (unsigned i = 0; i < iface->n_addrs; i++) {
@@ -502,15 +488,17 @@ static void plain_init(struct plain *f, const struct dp_iface *iface, uint16_t i
 	f->n_own = (iface->n_addrs + 1) / 2;
 }
 
-/* 0: the source is none of the interface's own addresses. */
-static __rte_always_inline uint64_t plain_own(const struct plain *f, uint32_t src)
+/* 0: to the interface's address, IPv4 without options, and from none of its own addresses. */
+static __rte_always_inline uint64_t plain_vectors(const struct plain *f, const uint8_t *eth, uint32_t src)
 {
-	own_vector all = { src, src, src, src }, same = (own_vector)(all == f->own[0]);
+	vector all = { src, src, src, src }, bad = (vector)(all == f->own[0]), head;
 	uint64_t half[2];
 
 	for (unsigned i = 1; unlikely(i < f->n_own); i++)
-		same |= (own_vector)(all == f->own[i]);
-	memcpy(half, &same, sizeof(half));
+		bad |= (vector)(all == f->own[i]);
+	memcpy(&head, eth, sizeof(head));
+	bad |= (head ^ f->head) & f->head_mask;
+	memcpy(half, &bad, sizeof(half));
 	return half[0] | half[1];
 }
 
@@ -522,24 +510,20 @@ static __rte_always_inline bool plain_one(const struct plain *f, struct rte_mbuf
 	const struct l4_shape *shape = &l4_shapes[ip->next_proto_id];
 	struct nat_pkt *n = &p->nat;
 	int data_len = m->data_len, total, l4_len, l4_head;
-	uint32_t proto;
-	uint16_t word;
+	uint32_t proto, both;
 	uint64_t bad;
 
 	if (unlikely(data_len < (int)PLAIN_MIN || m->nb_segs != 1))
 		return false;
 	l4 = (uint8_t *)(ip + 1);
-	total = rte_be_to_cpu_16(ip->total_length);
+	total = (int)load_be16((const uint8_t *)&ip->total_length);
 	l4_len = total - (int)sizeof(*ip);
-	memcpy(&word, l4 + shape->at, sizeof(word));
-	l4_head = (rte_be_to_cpu_16(word) >> shape->shift) & shape->mask;
+	l4_head = (int)((load_be16(l4 + shape->at) >> shape->shift) & shape->mask);
 
-	bad = (load8(eth) ^ f->mac) & f->mac_mask;
-	bad |= (load4(eth + 2 * sizeof(struct rte_ether_addr)) ^ f->type) & f->type_mask;
+	bad = plain_vectors(f, eth, ip->src_addr);
 	bad |= m->ol_flags & RX_NOT_PLAIN;
 	bad |= ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK);
 	bad |= never[*(const uint8_t *)&ip->src_addr] | never[*(const uint8_t *)&ip->dst_addr];
-	bad |= plain_own(f, ip->src_addr);
 	/* negative where it is not so: the frame holds the datagram, that its transport header, which is long enough */
 	bad |= (uint32_t)((data_len - (int)sizeof(struct rte_ether_hdr) - total) | (l4_len - l4_head) |
 			  (l4_head - shape->short_of - 1)) >> 31;
@@ -557,8 +541,8 @@ static __rte_always_inline bool plain_one(const struct plain *f, struct rte_mbuf
 	memcpy((uint8_t *)&n->key + 12, &proto, 4);
 	n->ip = (uint8_t *)ip;
 	n->l4 = l4;
-	n->l4_len = (uint16_t)l4_len;
-	n->l4_avail = (uint16_t)l4_len;
+	both = (uint32_t)l4_len * 0x10001u;
+	memcpy((uint8_t *)n + offsetof(struct nat_pkt, l4_len), &both, 4);			/* and l4_avail */
 	n->iface = f->iface;
 	n->flags = NAT_PKT_PLAIN;
 	n->tcp_flags = l4[13] & shape->flags_mask;
