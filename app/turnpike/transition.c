@@ -66,6 +66,25 @@ static bool same_device(const struct fwd_iface_conf *a, const struct fwd_iface_c
 	       strcmp(a->parent, b->parent) == 0;
 }
 
+static bool carries_vlans(const struct router *r, const char *name)
+{
+	struct net_iface iface;
+
+	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
+		if (NET(r, iface_get, (uint16_t)i, &iface) == 0 && strcmp(iface.conf.parent, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* An MTU goes back to the device's own in flight, too; but what that is nobody knows before, and VLANs
+ * must change between those that rise and those that sink. */
+static bool mtu_can_follow(const struct plan *p, const struct net_iface *live, const struct net_iface *want)
+{
+	return want->conf.mtu > 0 || live->conf.mtu == 0 ||
+	       (!carries_vlans(p->live, live->conf.name) && !carries_vlans(p->want, want->conf.name));
+}
+
 static void plan_ifaces(struct plan *p)
 {
 	struct net_iface live, want, other;
@@ -80,7 +99,7 @@ static void plan_ifaces(struct plan *p)
 		if (id < 0 || NET(p->want, iface_get, (uint16_t)id, &want) != 0)
 			p->fate[i] = CLOSE;
 		else if (same_device(&live.conf, &want.conf) && live.conf.rxqs == want.conf.rxqs &&
-			 (want.conf.mtu > 0 || live.conf.mtu == 0))
+			 mtu_can_follow(p, &live, &want))
 			p->fate[i] = KEEP;
 		else
 			p->fate[i] = REPLACE;
@@ -203,7 +222,7 @@ static bool set_mtus(struct plan *p, bool vlans, bool rise)
 	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
 		int id, ret;
 
-		if (NET(p->want, iface_get, (uint16_t)i, &want) != 0 || want.conf.mtu == 0 ||
+		if (NET(p->want, iface_get, (uint16_t)i, &want) != 0 ||
 		    (want.conf.vlan > 0) != vlans)
 			continue;
 		id = live_id(p, want.conf.name);

@@ -186,6 +186,7 @@ struct fwd_iface_info {
 };
 
 int fwd_iface_add(const struct fwd_iface_conf *conf, struct fwd_err *err);
+/* mtu 0: the device's own again, or the parent's. */
 int fwd_iface_set_mtu(const char *name, uint16_t mtu, struct fwd_err *err);
 int fwd_iface_set_gro(const char *name, struct fwd_gro gro, struct fwd_err *err);
 /* Addresses and neighbours go with it; refused (-EBUSY) while a route goes by it or a VLAN interface lies on it. */

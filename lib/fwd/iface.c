@@ -240,13 +240,15 @@ int fwd_iface_set_mtu(const char *name, uint16_t mtu, struct fwd_err *err)
 
 	if (!i)
 		return dp_err(err, -ENOENT, "no interface '%s'", name);
-	if (mtu < FWD_MTU_MIN || mtu > FWD_MTU_MAX)
+	if (mtu && (mtu < FWD_MTU_MIN || mtu > FWD_MTU_MAX))
 		return dp_err(err, -EINVAL, "MTU %u: %d to %d are possible", mtu, FWD_MTU_MIN,
 			      FWD_MTU_MAX);
 	if (i->parent == FWD_IFACE_NONE) {
-		rc = set_port_mtu(i, mtu, err);
+		rc = set_port_mtu(i, mtu ? mtu : i->port->own_mtu, err);
 		if (rc)
 			return rc;
+	} else if (!mtu) {
+		i->mtu = ifs.table[i->parent].mtu;
 	} else {
 		if (mtu > ifs.table[i->parent].mtu)
 			return dp_err(err, -EINVAL, "MTU %u is above that of '%s', %u", mtu,

@@ -362,7 +362,8 @@ static int prepare_netdev(struct port *p, struct plan *plan, const struct netdev
 		return dp_err(err, -EINVAL, "device '%s': MTU %u is too large: at most %u with AF_XDP", p->devargs,
 			      mtu, p->max_mtu);
 	/* XDP refuses an interface whose MTU is too large for it, so first that. */
-	p->mtu = mtu ? mtu : netdev->mtu <= p->max_mtu ? netdev->mtu : RTE_ETHER_MTU;
+	p->own_mtu = netdev->mtu <= p->max_mtu ? netdev->mtu : RTE_ETHER_MTU;
+	p->mtu = mtu ? mtu : p->own_mtu;
 	rc = p->mtu == netdev->mtu ? 0 : netdev_set_mtu(p->netdev, p->mtu);
 	if (rc)
 		return dp_err(err, rc, "device '%s': MTU %u of %s: %s", p->devargs, p->mtu, p->netdev,
@@ -459,10 +460,11 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 			      has_prefix(p->name, "net_pcap") ? " (give it tx_pcap=FILE or tx_iface=NAME)" : "");
 
 	p->max_mtu = limit_mtu(p, plan, info, pool, false);
-	if (!mtu) {
-		mtu = p->mtu ? p->mtu : rte_eth_dev_get_mtu(p->port_id, &now) == 0 && now ? now : RTE_ETHER_MTU;
-		mtu = RTE_MIN(mtu, p->max_mtu);
-	}
+	if (!p->own_mtu)
+		p->own_mtu = rte_eth_dev_get_mtu(p->port_id, &now) == 0 && now ? now : RTE_ETHER_MTU;
+	p->own_mtu = RTE_MIN(p->own_mtu, p->max_mtu);
+	if (!mtu)
+		mtu = p->own_mtu;
 	if (mtu > p->max_mtu && (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER)) {
 		scatter = true;
 		p->max_mtu = limit_mtu(p, plan, info, pool, true);

@@ -35,6 +35,7 @@ struct port {
 	int ifindex;			/* of netdev, or 0 */
 	uint8_t mac[6];
 	uint16_t mtu;			/* bytes of IP datagram, as it is now */
+	uint16_t own_mtu;		/* the device's own, in force where none is configured */
 	uint16_t max_mtu;		/* port_set_mtu() takes no more */
 	uint16_t rxqs, txqs;		/* tx queue i is worker i's; workers from txqs on have none */
 	bool multi_seg_tx;		/* sends chained buffers */

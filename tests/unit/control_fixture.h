@@ -53,6 +53,7 @@ int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_worke
 	out->mtu = mtu ? mtu : 1500;
 	out->rxqs = rxqs;
 	out->txqs = RTE_MIN(n_workers, (unsigned)fake_txqs);
+	out->own_mtu = 1500;
 	out->arp_fd = -1;
 	return 0;
 }

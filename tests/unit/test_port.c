@@ -396,6 +396,7 @@ static void test_mtu(void **state)
 	refused("net_null0", FWD_MTU_MAX + 1, 0, -EINVAL, "9600");
 	assert_int_equal(port_open("net_null0", 9000, 0, 1, dp.pool, &p, &err), 0);
 	assert_int_equal(p.mtu, 9000);
+	assert_int_equal(p.own_mtu, 1500);
 	assert_false(port_mtu_needs_stop(&p));
 	assert_int_equal(port_set_mtu(&p, 1280, &err), 0);
 	assert_int_equal(p.mtu, 1280);

@@ -643,6 +643,16 @@ static void test_vlan_interfaces_lie_on_ports(void **state)
 	commit();
 	assert_int_equal(dp.snapshot->ifaces[lan].mtu, 9000);
 	assert_int_equal(dp.snapshot->ifaces[v].mtu, 4000);
+	/* 0: what carries it, and the device's own */
+	assert_int_equal(fwd_iface_set_mtu("lan.100", 0, &the_err), 0);
+	commit();
+	assert_int_equal(dp.snapshot->ifaces[v].mtu, 9000);
+	assert_int_equal(fwd_iface_set_mtu("lan", 0, &the_err), 0);
+	assert_int_equal(fwd_iface_info(v, &info), 0);
+	assert_int_equal(info.conf_mtu, 0);
+	commit();
+	assert_int_equal(dp.snapshot->ifaces[lan].mtu, 1500);
+	assert_int_equal(dp.snapshot->ifaces[v].mtu, 1500);
 	assert_int_equal(fwd_iface_del("lan", &the_err), -EBUSY);
 	assert_int_equal(fwd_iface_del("lan.100", &the_err), 0);
 	assert_int_equal(fwd_iface_del("v", &the_err), 0);
