@@ -126,6 +126,20 @@ int netdev_set_mtu(const char *name, uint16_t mtu)
 	return rc;
 }
 
+int netdev_set_mac(const char *name, const uint8_t mac[6])
+{
+	struct ifreq ifr = { .ifr_hwaddr.sa_family = ARPHRD_ETHER };
+	int fd = control_socket(), rc;
+
+	if (fd < 0)
+		return fd;
+	rte_strscpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
+	memcpy(ifr.ifr_hwaddr.sa_data, mac, 6);
+	rc = ioctl_rc(fd, SIOCSIFHWADDR, &ifr);
+	close(fd);
+	return rc;
+}
+
 void netdev_link(int ifindex, bool *up, uint32_t *speed_mbps)
 {
 	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };

@@ -27,6 +27,7 @@ struct netdev_info {
 int netdev_info(const char *name, struct netdev_info *info);
 
 int netdev_set_mtu(const char *name, uint16_t mtu);
+int netdev_set_mac(const char *name, const uint8_t mac[6]);
 
 /* speed_mbps 0: unknown. A device that is gone is down. */
 void netdev_link(int ifindex, bool *up, uint32_t *speed_mbps);

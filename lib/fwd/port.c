@@ -405,7 +405,8 @@ static int plug(struct port *p, const struct plan *plan, struct fwd_err *err)
 		return dp_err(err, -ENODEV, "device '%s': DPDK's driver for %s is not installed (Debian: "
 			      "librte-net-*)", p->devargs, plan->driver->prefix);
 	if (rc)
-		return dpdk_err(err, rc, p->devargs, "can't be attached");
+		return dpdk_err(err, rc, p->devargs, geteuid() == 0 ? "can't be attached" :
+				"can't be attached (it may need root)");
 
 	if (rte_eth_dev_get_port_by_name(p->name, &id)) {
 		id = RTE_MAX_ETHPORTS;
@@ -531,6 +532,21 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 	return 0;
 }
 
+/* The driver gives both ends of a TAP one MAC address; a station with the router's own would never be a neighbour of it. */
+static void part_from_kernel(const struct port *p)
+{
+	uint8_t mac[sizeof(p->mac)];
+	int rc;
+
+	memcpy(mac, p->mac, sizeof(mac));
+	mac[0] |= 0x02; /* locally administered */
+	mac[4] ^= 0x80;
+	rc = netdev_set_mac(p->netdev, mac);
+	if (rc)
+		dp_log(FWD_LOG_WARNING, "%s: %s keeps the router's MAC address, so the kernel can't talk to the router: %s",
+		       p->name, p->netdev, strerror(-rc));
+}
+
 /* What the rest of the router wants to know of a running port. */
 static int learn(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
 		 struct netdev_info *netdev, unsigned n_workers, struct fwd_err *err)
@@ -553,6 +569,8 @@ static int learn(struct port *p, const struct plan *plan, const struct rte_eth_d
 		p->ifindex = info->if_index;
 		(void)netdev_info(p->netdev, netdev);
 	}
+	if (has_prefix(p->driver, "net_tap") && p->ifindex && !strstr(p->devargs, "remote="))
+		part_from_kernel(p);
 	p->complete_csum = plan->driver ? plan->driver->leaves_checksums : has_prefix(p->driver, "net_virtio");
 	if (plan->driver && plan->driver->by_netdev)
 		p->complete_csum = netdev_leaves_checksums(netdev->driver);

@@ -8,6 +8,8 @@
 #include <netinet/in.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "fwd_fixture.h"
@@ -242,7 +244,9 @@ static void test_pcap(void **state)
 
 static void test_tap(void **state)
 {
+	struct ifreq ifr = { 0 };
 	struct port p;
+	int fd;
 	uint32_t speed;
 	bool up;
 
@@ -260,6 +264,12 @@ static void test_tap(void **state)
 	assert_int_equal(p.txqs, 1);	/* as many as receive queues */
 	port_link(&p, &up, &speed);
 	assert_true(up);
+	/* The kernel's end is another station. */
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	strcpy(ifr.ifr_name, "tp-port-tap");
+	assert_int_equal(ioctl(fd, SIOCGIFHWADDR, &ifr), 0);
+	close(fd);
+	assert_memory_not_equal(ifr.ifr_hwaddr.sa_data, p.mac, sizeof(p.mac));
 	port_close(&p);
 	assert_int_equal(if_nametoindex("tp-port-tap"), 0);
 	many_times("net_tap0,iface=tp-port-tap");
