@@ -71,6 +71,7 @@ static void write_out(struct output *o)
 			continue;
 		if (n < 0) {
 			o->broken = true;
+			o->error = errno == EPIPE ? 0 : errno;
 			break;
 		}
 		at += (size_t)n;
@@ -152,16 +153,21 @@ static void last_json(struct output *o, const json_t *answer)
 	json_decref(copy);
 }
 
+static void put_count(struct output *o, json_int_t n, const char *what, const char *became)
+{
+	buf_printf(&o->text, "%lld %s%s %s\n", (long long)n, what, n == 1 ? "" : "s", became);
+}
+
 static void count_text(struct output *o, const json_t *answer)
 {
 	const json_t *n;
 
 	n = json_object_get(answer, "sessions_cleared");
 	if (n != NULL)
-		buf_printf(&o->text, "%lld sessions cleared\n", (long long)json_integer_value(n));
+		put_count(o, json_integer_value(n), "session", "cleared");
 	n = json_object_get(answer, "neighbours_flushed");
 	if (n != NULL)
-		buf_printf(&o->text, "%lld neighbours flushed\n", (long long)json_integer_value(n));
+		put_count(o, json_integer_value(n), "neighbour", "flushed");
 	n = json_object_get(answer, "checked");
 	if (n != NULL)
 		buf_printf(&o->text, "%s: no errors\n", json_string_value(n));
@@ -186,7 +192,7 @@ void output_text(struct output *o, const char *text, size_t len)
 	maybe_write(o, false);
 }
 
-void output_end(struct output *o)
+bool output_end(struct output *o)
 {
 	maybe_write(o, true);
 	if (o->pager_pid > 0) {
@@ -195,6 +201,9 @@ void output_end(struct output *o)
 			;
 	}
 	buf_free(&o->text);
+	if (o->error != 0)
+		fprintf(stderr, "tpctl: the answer can't be written: %s\n", strerror(o->error));
+	return o->error == 0;
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -27,12 +27,14 @@ struct output {
 	int fd;		 /* stdout, or the pager's standard input */
 	int pager_pid;
 	bool broken; /* nobody reads any more */
+	int error;   /* errno value: it can't be written, which somebody misses */
 };
 
 void output_start(struct output *o, const struct cli_command *def, bool json, bool pager);
 void output_items(struct output *o, const json_t *items);
 void output_last(struct output *o, const json_t *answer); /* one with "ok": true */
-void output_end(struct output *o);
+/* False: not everything could be written; says so. */
+bool output_end(struct output *o);
 void output_text(struct output *o, const char *text, size_t len); /* help and the like */
 
 void output_error(const struct origin *from, const struct cli_error *e);

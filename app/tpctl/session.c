@@ -39,8 +39,8 @@ static void drop_queue(struct session *s)
 		s->queue[s->head].echo = NULL;
 		s->head = (s->head + 1) % QUEUE;
 	}
-	if (s->out_open)
-		output_end(&s->out);
+	if (s->out_open && !output_end(&s->out))
+		fail(s, EXIT_REFUSED);
 	s->out_open = false;
 }
 
@@ -90,8 +90,8 @@ static void pop(struct session *s)
 	s->queue[s->head].echo = NULL;
 	s->head = (s->head + 1) % QUEUE;
 	s->n--;
-	if (s->out_open)
-		output_end(&s->out);
+	if (s->out_open && !output_end(&s->out))
+		fail(s, EXIT_REFUSED);
 	s->out_open = false;
 }
 
@@ -308,7 +308,8 @@ static bool help(struct session *s, const struct cli_cmd *cmd, struct cli_error 
 	if (ok) {
 		output_start(&o, NULL, false, s->pager);
 		output_text(&o, text.s, text.len);
-		output_end(&o);
+		if (!output_end(&o))
+			fail(s, EXIT_REFUSED);
 	}
 	buf_free(&text);
 	return ok;
