@@ -11,8 +11,9 @@
 
 #include "candidates.h"
 
-/* A connection of its own: it is closed as soon as enough has come. */
-static void ask(const char *socket, const char *command, const char *key,
+/* The values of key; of items of a type only, unless that is NULL. A connection of its own: it is closed as soon
+ * as enough has come. */
+static void ask(const char *socket, const char *command, const char *key, const char *type,
 		struct cli_completion *out)
 {
 	struct conn c;
@@ -28,10 +29,12 @@ static void ask(const char *socket, const char *command, const char *key,
 			json_t *items = json_object_get(answer, "items");
 
 			for (size_t i = 0; i < json_array_size(items); i++) {
-				const char *word = json_string_value(
-					json_object_get(json_array_get(items, i), key));
+				const json_t *item = json_array_get(items, i);
+				const char *word = json_string_value(json_object_get(item, key));
+				const char *is = json_string_value(json_object_get(item, "type"));
 
-				if (word != NULL)
+				if (word != NULL &&
+				    (type == NULL || (is != NULL && strcmp(is, type) == 0)))
 					cli_complete_add(out, word, "");
 			}
 			json_decref(answer);
@@ -69,22 +72,23 @@ void candidates_find(const char *socket, const char *line, bool for_help,
 	case CLI_COMMANDS:
 		break;
 	case CLI_IFACES:
-		ask(socket, "interface show\n", "name", out);
+		ask(socket, "interface show\n", "name", NULL, out);
 		break;
 	case CLI_POOLS:
-		ask(socket, "nat pool show\n", "name", out);
+		ask(socket, "nat pool show\n", "name", NULL, out);
 		break;
 	case CLI_RULES:
-		ask(socket, "nat rule show\n", "name", out);
+		ask(socket, "nat rule show\n", "name", NULL, out);
 		break;
 	case CLI_ADDRESSES:
-		ask(socket, "address show\n", "address", out);
+		ask(socket, "address show\n", "address", NULL, out);
 		break;
 	case CLI_NEIGHBOURS:
-		ask(socket, "neighbour show\n", "address", out);
+		ask(socket, "neighbour show\n", "address", NULL, out);
 		break;
 	case CLI_ROUTES:
-		ask(socket, "route show\n", "prefix", out);
+		/* the others come and go by themselves */
+		ask(socket, "route show\n", "prefix", "static", out);
 		break;
 	case CLI_FILES:
 		files(out);
