@@ -58,8 +58,8 @@ class Life(unittest.TestCase):
         self.addCleanup(router.stop)
         return router
 
-    def ping(self):
-        done = self.net.inside.run("ping", "-n", "-c", "3", "-i", "0.05", "-W", "2", FAR, check=False)
+    def ping(self, wait=3):
+        done = self.net.inside.run("ping", "-n", "-c", "3", "-i", "0.05", "-W", str(wait), FAR, check=False)
         return packets_lost(done.stdout)
 
     def gone(self, router):
@@ -172,7 +172,7 @@ class Life(unittest.TestCase):
         with open(router.config, "w", encoding="utf-8"):
             pass
         router.start()
-        self.assertEqual(self.ping()[1], 0, "an empty router routes nothing")
+        self.assertEqual(self.ping(1)[1], 0, "an empty router routes nothing")
         saved_path = os.path.join(router.dir, "copy.conf")
         with open(saved_path, "w", encoding="utf-8") as file:
             file.write(saved)
@@ -253,7 +253,7 @@ class OwnKernel(Live):
         self.router.ctl("interface set wan pass protocol tcp port 2222")
         got = self.ask(2222)
         self.assertEqual((got[:15], len(got)), (b"the box itself\n", 15 + (1 << 20)))
-        done = self.net.inside.run("ping", "-n", "-c", "3", "-i", "0.05", "-W", "2", FAR)
+        done = self.net.inside.run("ping", "-n", "-c", "3", "-i", "0.05", "-W", "10", FAR)
         self.assertEqual(packets_lost(done.stdout), (3, 3))
         self.router.ctl("interface set wan no-pass protocol tcp port 2222")
         with self.assertRaises(OSError):

@@ -17,7 +17,7 @@ class BadClients(Live):
     def setUp(self):
         super().setUp()
         self.began = time.monotonic()
-        self.ping = self.job(self.net.inside, "ping", "-n", "-q", "-c", "100000", "-i", "0.002", "-W", "2", FAR)
+        self.ping = self.job(self.net.inside, "ping", "-n", "-q", "-c", "100000", "-i", "0.002", "-W", "10", FAR)
 
     def tearDown(self):
         """Traffic flowed all the while, and tpctl is served."""
