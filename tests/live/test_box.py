@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import threading
 import time
 import unittest
@@ -132,6 +133,39 @@ class Life(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0, argv)
             self.assertNotEqual(done.stderr, "")
         self.gone(router)
+
+    def test_check_without_daemon(self):
+        """turnpike -t checks a file, and starts nothing"""
+        good, bad = self.router(), self.router(["nonsense"])
+        for router, status, said in ((good, 0, f"{good.config}: no errors"), (bad, 1, f"{bad.config}:1:1: ")):
+            done = self.net.box.run(router.daemon, "-t", "-c", router.config, "-s", router.socket, check=False,
+                                    timeout=30)
+            self.assertEqual(done.returncode, status)
+            self.assertIn(said, done.stdout + done.stderr)
+            self.assertFalse(os.path.exists(router.socket))
+        self.assertEqual(xdp_ports(self.net.box), [])
+
+    def test_answer_that_can_not_be_written(self):
+        """tpctl to a full disk fails"""
+        router = self.router().start()
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([router.client, "-s", router.socket, "config", "show"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, check=False, timeout=30)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No space left", done.stderr)
+
+    def test_mtu_goes_back_in_flight(self):
+        """a load that takes an MTU back does not close the port, nor count from zero"""
+        router = self.router().start()
+        attached = self.net.box.ip("link", "show", "wan0").stdout.partition("prog/xdp id ")[2].split()[0]
+        router.ctl("interface set wan mtu 1400")
+        self.assertIn("mtu 1400", self.net.box.ip("link", "show", "wan0").stdout)
+        self.assertEqual(self.ping(), (3, 3))
+        router.ctl(f"config load {router.config}")
+        shown = self.net.box.ip("link", "show", "wan0").stdout
+        self.assertIn("mtu 1500", shown)
+        self.assertIn(f"prog/xdp id {attached} ", shown)
+        self.assertEqual(self.ping(), (3, 3))
 
     def test_no_daemon(self):
         """tpctl without a daemon says so with status 3"""
