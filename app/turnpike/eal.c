@@ -162,8 +162,8 @@ int eal_start(const char *program, int argc, char **argv, const struct eal_needs
 	if (ret >= 0)
 		return 0;
 	snprintf(err->msg, sizeof(err->msg), "DPDK does not start: %s%s", strerror(rte_errno),
-		 rte_errno == ENOENT || rte_errno == EACCES || rte_errno == EPERM
-			 ? " (is this root, or a process with CAP_NET_ADMIN and huge pages?)"
-			 : "");
+		 rte_errno != ENOENT && rte_errno != EACCES && rte_errno != EPERM ? ""
+		 : geteuid() != 0 ? " (it wants root, or CAP_NET_ADMIN and huge pages)"
+				  : " (where no hugetlbfs is mounted, --in-memory does without)");
 	return -1;
 }
