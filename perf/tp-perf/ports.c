@@ -8,7 +8,7 @@
 #include "ports.h"
 
 #define OWN_PORTS     2
-#define FRESH_EACH    100	/* packets for one that opens a session */
+#define FRESH_EACH    50	/* packets from inside, half of all, for one that opens a session */
 #define PREFETCH_MBUF 4
 
 struct ports ports;

@@ -36,7 +36,7 @@ struct queue {
 	const struct frames *frames;		/* NULL: receives nothing */
 	uint32_t at, step, first;		/* the next frame of the table; every step-th from the first is ours */
 	bool once;				/* stops at the table's end */
-	const struct options *fresh;		/* mode mixed: each hundredth packet opens a session */
+	const struct options *fresh;		/* mode mixed: 1 % of all packets open sessions */
 	uint32_t fresh_at, fresh_in;
 	struct rte_ether_hdr eth;
 	uint64_t rearm;

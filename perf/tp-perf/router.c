@@ -162,7 +162,7 @@ static bool set_rules(const struct options *o, uint16_t outside)
 		conf.n_pools = 1;
 	}
 	if (o->mode == MODE_MIXED)
-		conf.timeout_s[NAT_TIMEOUT_udp] = o->nat_timeout_s;
+		conf.timeout_s[NAT_TIMEOUT_udp] = o->nat_timeout_s + o->flows / 2000000;	/* longer than a round of them */
 	snap->nat = nat_config_build(&conf, err, sizeof(err));
 	free(rules);
 	if (snap->nat == NULL)
