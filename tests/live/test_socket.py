@@ -1,6 +1,7 @@
 """Bad clients on the control socket while traffic flows: the router goes on, and good clients are served."""
 
 import random
+import re
 import resource
 import signal
 import socket
@@ -14,6 +15,11 @@ from harness.procs import wait_for
 class BadClients(Live):
     kind = "xdp"
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.net.inside.run("ping", "-n", "-c", "1", "-W", "10", FAR)  # neighbours are known from here on
+
     def setUp(self):
         super().setUp()
         self.began = time.monotonic()
@@ -26,8 +32,10 @@ class BadClients(Live):
         self.ping.wait(10)
         self.jobs.remove(self.ping)
         sent, got = packets_lost(self.ping.output())
-        self.assertGreater(sent, 50, self.ping.output())
-        self.assertLessEqual(sent - got, 1, self.ping.output())  # one may be under way at the end
+        self.assertGreater(sent, 20, self.ping.output())
+        # as many as ever were under way at once may be so at the end
+        under_way = re.search(r"pipe (\d+)", self.ping.output())
+        self.assertLessEqual(sent - got, int(under_way.group(1)) if under_way else 1, self.ping.output())
         self.assertTrue(self.router.alive(), self.router.process.tail())
         self.router.ctl("version", timeout=5)
 
