@@ -52,6 +52,12 @@ fuzz:
 	@scripts/build.sh asan
 	@tests/fuzz/run --seconds $(or $(TIME),60) --build build-asan
 
+perf:
+	@scripts/install-deps.sh build demo perf
+	@scripts/build.sh gcc
+	@perf/tp-perf-suite --build build
+	@perf/csum-perf/report build/perf/csum-perf/csum-perf docs/perf
+
 install: deps
 	@scripts/build.sh gcc -Dprefix=$(PREFIX)
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild

@@ -105,6 +105,7 @@ scripts/hugepages.sh reserve 1024
 if ((good)); then
 	suite unit 600 tests/harness/unit
 	suite pcap 600 tests/pcap/run
+	suite instructions 120 perf/callgrind-check --build build
 	# a second worker: what it receives is handed over, what the first one sends may have to be
 	suite workers 600 tests/pcap/run --workers 2 --prefix workers/pcap -k test_cases -k test_forwarding \
 		-k test_icmp -k test_arp -k test_nat

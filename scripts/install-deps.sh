@@ -13,13 +13,13 @@ set -euo pipefail
 build=(
 	gcc clang llvm libc6-dev linux-libc-dev meson ninja-build pkg-config python3
 	libdpdk-dev libbpf-dev libxdp-dev bpftool
-	libjansson-dev libedit-dev libsystemd-dev scdoc
+	libjansson-dev libedit-dev libsystemd-dev libpcap-dev scdoc
 )
 demo=(
 	iproute2 ethtool procps iputils-ping traceroute curl iperf3 tcpdump python3
 )
 test=(
-	libcmocka-dev python3-scapy tshark coturn
+	libcmocka-dev python3-scapy tshark coturn valgrind
 )
 perf=(
 	gnuplot-nox valgrind dpdk
