@@ -330,8 +330,19 @@ static bool routes(const struct cli_cmd *cmd, struct stream **out, struct cli_er
 static bool route_lookup(const struct cli_cmd *cmd, json_t **object, struct cli_error *e)
 {
 	const struct cli_value *v = cli_get(cmd, "ADDRESS");
+	unsigned first = ntohl(v->addr_be) >> 24;
 	struct fwd_route route;
 
+	/* dropped as they come, whatever the routes say */
+	if (first == 0 || first == 127 || first >= 224) {
+		cli_error_set(e, 1, v->column, "packets to %s are not forwarded: it is %s address", v->text,
+			      first == 0     ? "this network's"
+			      : first == 127 ? "a loopback"
+			      : first < 240  ? "a multicast"
+			      : v->addr_be == INADDR_BROADCAST ? "the broadcast"
+							       : "a reserved");
+		return false;
+	}
 	if (fwd_route_lookup(v->addr_be, &route) != 0) {
 		cli_error_set(e, 1, v->column, "no route to %s", v->text);
 		return false;

@@ -154,6 +154,14 @@ class Life(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("No space left", done.stderr)
 
+    def test_lookup_knows_what_is_never_forwarded(self):
+        """route lookup says so of an address whose packets are dropped whatever the routes are"""
+        router = self.router().start()
+        for address, said in (("224.0.0.5", "a multicast"), ("127.0.0.1", "a loopback"),
+                              ("255.255.255.255", "the broadcast"), ("240.0.0.1", "a reserved"),
+                              ("0.0.0.1", "this network's")):
+            self.assertIn(f"{address} are not forwarded: it is {said} address", router.refused(f"route lookup {address}"))
+
     def test_mtu_goes_back_in_flight(self):
         """a load that takes an MTU back does not close the port, nor count from zero"""
         router = self.router().start()
