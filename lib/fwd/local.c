@@ -60,6 +60,14 @@ void local_deliver(struct worker *w, struct pkt *p)
 	case IPPROTO_UDP:
 		icmp_error(w, p, ICMP_UNREACHABLE, ICMP_PORT_UNREACHABLE, 0);
 		break;
+	case IPPROTO_TCP:
+		/* RFC 5382 REQ-4: an unsolicited SYN to an address that translation uses is not
+		 * answered, since its other side may be opening the connection at this moment */
+		if (nat_config_external(w->snap->nat, n->key.dst_be, n->iface) != 0) {
+			worker_drop(w, p->m, n->iface, FWD_D_local_unhandled);
+			return;
+		}
+		/* fall through */
 	default: /* the router has no TCP, and nothing else either */
 		icmp_error(w, p, ICMP_UNREACHABLE, ICMP_PROTOCOL_UNREACHABLE, 0);
 	}

@@ -100,7 +100,13 @@ static struct nat_config *nat_base(void)
 		 .iface = WAN,
 		 .source = {IP(10, 0, 0, 0), 24},
 		 .pool = 0},
+		{.id = 3,
+		 .type = NAT_RULE_MASQUERADE,
+		 .name = "guests",
+		 .iface = WAN,
+		 .source = {IP(172, 16, 0, 0), 16}},
 	};
+	static const struct nat_iface_addr own = {.iface = WAN, .addr_be = IP(203, 0, 113, 1)};
 	struct nat_conf conf;
 	struct nat_config *cfg;
 	char err[256] = "";
@@ -110,6 +116,8 @@ static struct nat_config *nat_base(void)
 	conf.n_rules = RTE_DIM(rules);
 	conf.pools = &pool;
 	conf.n_pools = 1;
+	conf.addrs = &own;
+	conf.n_addrs = 1;
 	cfg = nat_config_build(&conf, err, sizeof(err));
 	if (cfg == NULL)
 		fail_msg("%s", err);
@@ -605,6 +613,26 @@ static void test_expired_ttl_makes_no_session_C27(void **state)
 	assert_int_equal(nat_worker_sessions(dp.workers[0]->nat), 0);
 }
 
+/* The router's own address that masquerade uses: a SYN is dropped in silence, UDP is refused as
+ * ever. */
+static void test_unsolicited_syn_to_a_masquerade_address_is_not_answered_T3(void **state)
+{
+	struct flow in = {IP(198, 51, 100, 20), IP(203, 0, 113, 1), 4000, 81, IPPROTO_TCP};
+	uint8_t f[200], got[200];
+	unsigned len = fixture_frame(f, WAN_MAC, &in, 0, 0, 64);
+
+	(void)state;
+	for (unsigned w = 0; w < 2; w++) {
+		feed(w, WAN, f, len);
+		assert_int_equal(left(WAN, got), 0);
+		assert_int_equal(drops(FWD_D_local_unhandled), w + 1);
+	}
+	in.proto = IPPROTO_UDP;
+	len = fixture_frame(f, WAN_MAC, &in, 10, 0, 64);
+	feed(0, WAN, f, len);
+	expect_icmp(WAN, f, 3, 3, 0, IP(203, 0, 113, 1));
+}
+
 static void test_bad_transport_header_never_leaves_untranslated_C10(void **state)
 {
 	uint8_t f[200], got[200];
@@ -699,6 +727,7 @@ int main(void)
 		T(test_flows_spread_over_equal_routes_and_each_keeps_its_way),
 		N(test_translated_flow_works_through_every_worker_M1),
 		N(test_expired_ttl_makes_no_session_C27),
+		N(test_unsolicited_syn_to_a_masquerade_address_is_not_answered_T3),
 		N(test_bad_transport_header_never_leaves_untranslated_C10),
 		N(test_no_packet_disappears_without_a_counter),
 	};
