@@ -45,7 +45,7 @@ const char *cli_value_shape(const struct cli_arg *arg, char *out, size_t size)
 		snprintf(out, size, "IPv4 addresses like 192.0.2.1,192.0.2.2");
 		break;
 	case CLI_PREFIX:
-		snprintf(out, size, "IPv4 prefix like 192.0.2.0/24, or an address");
+		snprintf(out, size, "IPv4 prefix like 192.0.2.0/24, an address, or default");
 		break;
 	case CLI_IFADDR:
 		snprintf(out, size, "IPv4 address with a length like 192.0.2.1/24");
@@ -171,6 +171,11 @@ static bool parse_prefix(const struct cli_arg *arg, const char *word, unsigned c
 	uint32_t net;
 	int len;
 
+	if (strcmp(word, "default") == 0) { /* ip(8)'s word */
+		v->addr_be = 0;
+		v->len = 0;
+		return true;
+	}
 	if (!text_ip4_len(word, &v->addr_be, &len))
 		return wrong(arg, word, column, e);
 	v->len = len < 0 ? 32 : (uint8_t)len;

@@ -432,7 +432,8 @@ static void test_keys_that_belong_together_or_exclude_each_other(void **state)
 	      "");
 	wrong("interface set lan pass protocol tcp", 19, "'pass' goes only with 'port'", "port");
 	wrong("interface set lan mtu 1500 port 3", 28, "'port' goes only with", "");
-	wrong("interface set lan", 18, "something is missing", "mtu, gro, gro-validate, pass, no-pass");
+	wrong("interface set lan", 18, "something is missing",
+	      "mtu, gro, gro-validate, pass, no-pass");
 	wrong("nat session clear", 18, "something is missing", "at least one of");
 	wrong("nat session clear all port 3", 19, "'all' stands alone", "");
 	wrong("stats interface lan drops", 21, "do not go together", "");
@@ -488,6 +489,9 @@ static void test_values_mean_what_they_say(void **state)
 	assert_int_equal(parse("neighbor add 10.0.0.9 lladdr 02:00:Aa:bB:00:09 interface lan"), 1);
 	assert_int_equal(cmd.def->id, CLI_NEIGHBOUR_ADD);
 	assert_memory_equal(cli_get(&cmd, "lladdr")->mac, mac, 6);
+	assert_int_equal(parse("route add default via 203.0.113.254"), 1);
+	assert_int_equal(cli_get(&cmd, "PREFIX")->addr_be, 0);
+	assert_int_equal(cli_get(&cmd, "PREFIX")->len, 0);
 	assert_int_equal(
 		parse("nat pool add p addresses 10.0.0.1-10.0.0.3,10.0.1.1 ports 1024-65535"), 1);
 	assert_int_equal(cmd.list.n, 2);
@@ -673,10 +677,10 @@ static void test_usage_shows_what_belongs_together(void **state)
 	(void)state;
 	assert_int_equal(parse("interface set lan mtu 1500"), 1);
 	cli_help_usage(&b, cmd.def);
-	assert_string_equal(b.s,
-			    "interface set NAME (mtu BYTES | gro on|off | "
-			    "gro-validate always|offload|counted | pass protocol tcp|udp port PORT | "
-			    "no-pass protocol tcp|udp port PORT)");
+	assert_string_equal(
+		b.s, "interface set NAME (mtu BYTES | gro on|off | "
+		     "gro-validate always|offload|counted | pass protocol tcp|udp port PORT | "
+		     "no-pass protocol tcp|udp port PORT)");
 	b.len = 0;
 	assert_int_equal(parse("route"), 1);
 	cli_help_usage(&b, cmd.def);
