@@ -100,7 +100,8 @@ build clang scripts/build.sh clang -Dtests=enabled || true
 asan=1
 build asan scripts/build.sh asan -Dtests=enabled || asan=0
 
-scripts/hugepages.sh reserve 1024
+# a daemon with a million routes takes most of it
+scripts/hugepages.sh reserve 3072
 
 if ((good)); then
 	suite unit 600 tests/harness/unit

@@ -118,7 +118,8 @@ static void choose_memory(char **argv, int *argc, const struct eal_needs *needs,
 		"%u MiB of huge pages are free, %u MiB are needed: running without them, slower. "
 		"To reserve them: sysctl -w vm.nr_hugepages=%u",
 		have, need, reserved + (need - have + 1) / 2);
-	snprintf(mib, 16, "%u", need + need / 2);
+	/* ordinary pages are taken when they are touched: room for all routes costs nothing */
+	snprintf(mib, 16, "%u", need + need / 2 + needs->max_routes / 1024);
 	argv[(*argc)++] = (char *)"--no-huge";
 	argv[(*argc)++] = (char *)"--no-shconf"; /* --in-memory does not go with --no-huge */
 	choose_prefix(prefix, needs->socket);
