@@ -116,7 +116,8 @@ void cli_help_usage(struct buf *b, const struct cli_command *c)
 }
 
 /* Whether a command's words from the from-th on begin like these. */
-static bool matches(const struct cli_command *c, unsigned from, const char *const *words, unsigned n, bool exactly)
+static bool matches(const struct cli_command *c, unsigned from, const char *const *words,
+		    unsigned n, bool exactly)
 {
 	unsigned depth = 0;
 
@@ -155,8 +156,8 @@ static void set_unknown(const char *const *words, unsigned n, struct cli_error *
 	for (unsigned i = 0; i < cli_n_commands; i++) {
 		const struct cli_command *c = &cli_commands[i];
 
-		if (matches(c, 0, words, good, false) && good < CLI_MAX_DEPTH && c->words[good] != NULL &&
-		    text_nearer(words[good], c->words[good], &best))
+		if (matches(c, 0, words, good, false) && good < CLI_MAX_DEPTH &&
+		    c->words[good] != NULL && text_nearer(words[good], c->words[good], &best))
 			near = c->words[good];
 	}
 	cli_error_set(e, 2, 0, "no command has %s%s", text_quote(quoted, words[good]),

@@ -167,11 +167,7 @@ enum cli_behaviour {
 	CLI_ADDRESS_DEPENDENT,
 	CLI_ADDRESS_AND_PORT_DEPENDENT
 };
-enum cli_gro_validate {
-	CLI_GRO_ALWAYS,
-	CLI_GRO_OFFLOAD,
-	CLI_GRO_COUNTED
-};
+enum cli_gro_validate { CLI_GRO_ALWAYS, CLI_GRO_OFFLOAD, CLI_GRO_COUNTED };
 
 extern const struct cli_command cli_commands[];
 extern const unsigned cli_n_commands;

@@ -11,8 +11,8 @@
 
 #include "candidates.h"
 
-/* The values of key; of items of a type only, unless that is NULL. A connection of its own: it is closed as soon
- * as enough has come. */
+/* The values of key; of items of a type only, unless that is NULL. A connection of its own: it is
+ * closed as soon as enough has come. */
 static void ask(const char *socket, const char *command, const char *key, const char *type,
 		struct cli_completion *out)
 {

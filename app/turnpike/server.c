@@ -78,10 +78,10 @@ static void make_parents(const char *path)
 	}
 }
 
-/* A daemon that was killed holds its lock until the kernel has taken its memory apart: whoever starts the next one at once
- * waits for that a moment. */
+/* A daemon that was killed holds its lock until the kernel has taken its memory apart: whoever
+ * starts the next one at once waits for that a moment. */
 #define LOCK_PATIENCE_MS 2000
-#define LOCK_RETRY_MS 50
+#define LOCK_RETRY_MS	 50
 
 int server_lock(const char *path, int *lock_fd, struct fwd_err *err)
 {

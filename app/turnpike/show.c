@@ -335,10 +335,11 @@ static bool route_lookup(const struct cli_cmd *cmd, json_t **object, struct cli_
 
 	/* dropped as they come, whatever the routes say */
 	if (first == 0 || first == 127 || first >= 224) {
-		cli_error_set(e, 1, v->column, "packets to %s are not forwarded: it is %s address", v->text,
-			      first == 0     ? "this network's"
-			      : first == 127 ? "a loopback"
-			      : first < 240  ? "a multicast"
+		cli_error_set(e, 1, v->column, "packets to %s are not forwarded: it is %s address",
+			      v->text,
+			      first == 0		       ? "this network's"
+			      : first == 127		       ? "a loopback"
+			      : first < 240		       ? "a multicast"
 			      : v->addr_be == INADDR_BROADCAST ? "the broadcast"
 							       : "a reserved");
 		return false;

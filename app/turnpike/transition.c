@@ -71,18 +71,21 @@ static bool carries_vlans(const struct router *r, const char *name)
 	struct net_iface iface;
 
 	for (unsigned i = 0; i < FWD_MAX_IFACES; i++) {
-		if (NET(r, iface_get, (uint16_t)i, &iface) == 0 && strcmp(iface.conf.parent, name) == 0)
+		if (NET(r, iface_get, (uint16_t)i, &iface) == 0 &&
+		    strcmp(iface.conf.parent, name) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* An MTU goes back to the device's own in flight, too; but what that is nobody knows before, and VLANs
- * must change between those that rise and those that sink. */
-static bool mtu_can_follow(const struct plan *p, const struct net_iface *live, const struct net_iface *want)
+/* An MTU goes back to the device's own in flight, too; but what that is nobody knows before, and
+ * VLANs must change between those that rise and those that sink. */
+static bool mtu_can_follow(const struct plan *p, const struct net_iface *live,
+			   const struct net_iface *want)
 {
 	return want->conf.mtu > 0 || live->conf.mtu == 0 ||
-	       (!carries_vlans(p->live, live->conf.name) && !carries_vlans(p->want, want->conf.name));
+	       (!carries_vlans(p->live, live->conf.name) &&
+		!carries_vlans(p->want, want->conf.name));
 }
 
 static void plan_ifaces(struct plan *p)

@@ -9,20 +9,20 @@
 
 struct own {
 	struct fwd_address a;
-	uint16_t local;		/* next hop NH_LOCAL */
-	uint16_t glean;		/* NH_GLEAN of its prefix, shared with others in it; a /32: 0 */
-	bool announce;		/* not announced yet */
+	uint16_t local; /* next hop NH_LOCAL */
+	uint16_t glean; /* NH_GLEAN of its prefix, shared with others in it; a /32: 0 */
+	bool announce;	/* not announced yet */
 };
 
-struct owner {			/* an interface */
+struct owner { /* an interface */
 	unsigned n;
-	uint16_t broadcast;	/* NH_BROADCAST, 0: not needed */
+	uint16_t broadcast; /* NH_BROADCAST, 0: not needed */
 	struct own own[FWD_IFACE_ADDRS];
 };
 
 static struct {
-	struct owner *of;	/* FWD_MAX_IFACES */
-	struct fwd_address *order;	/* all, in the order of adding */
+	struct owner *of;	   /* FWD_MAX_IFACES */
+	struct fwd_address *order; /* all, in the order of adding */
 	unsigned n;
 	struct address_hooks hooks;
 } adr;
@@ -290,7 +290,7 @@ static int insert_own(const struct fwd_address *a, struct fwd_err *err)
 			nexthop_free(bcast);
 		return dp_err(err, -ENOSPC, "all %d next hops are in use", FWD_MAX_NH);
 	}
-	*o = (struct own){ .a = *a, .local = local, .glean = glean, .announce = true };
+	*o = (struct own){.a = *a, .local = local, .glean = glean, .announce = true};
 	w->broadcast = bcast;
 	w->n++;
 	adr.order[adr.n++] = *a;

@@ -7,7 +7,7 @@
 
 #define HTYPE_ETHERNET 1
 
-const uint8_t arp_broadcast_mac[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+const uint8_t arp_broadcast_mac[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 bool arp_parse(const uint8_t *frame, unsigned len, struct arp *out)
 {
@@ -89,7 +89,7 @@ bool arp_send(const struct iface *i, enum arp_op op, const uint8_t eth_dst[6], r
 	c->events[FWD_E_arp_out]++;
 	return true;
 
-no_room:	/* buffers too small for a frame of 60 bytes */
+no_room: /* buffers too small for a frame of 60 bytes */
 	dp_drop_count(c, FWD_IFACE_NONE, FWD_D_no_buffer);
 	rte_pktmbuf_free(m);
 	return false;

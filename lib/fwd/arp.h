@@ -8,13 +8,13 @@
 
 #include "iface.h"
 
-#define ARP_FRAME_MIN 60	/* frames are padded to Ethernet's minimum, less the FCS */
+#define ARP_FRAME_MIN 60 /* frames are padded to Ethernet's minimum, less the FCS */
 
 enum arp_op { ARP_REQUEST = 1, ARP_REPLY = 2 };
 
 struct arp {
 	uint8_t eth_dst[6];
-	uint8_t op;			/* enum arp_op */
+	uint8_t op; /* enum arp_op */
 	uint8_t sender_mac[6];
 	uint8_t target_mac[6];
 	rte_be32_t sender_be, target_be;

@@ -21,20 +21,20 @@
 #define SOCKET_BUDGET 64
 #define TIMER_BUDGET  512
 
-#define ARP_BYTES     64	/* as much of a frame as is looked at */
-#define DEFEND_MS     10000	/* RFC 5227 2.4 (c): not more often */
-#define REFRESH_MS    5000	/* the kernel's own addresses on XDP ports are read again */
+#define ARP_BYTES  64	 /* as much of a frame as is looked at */
+#define DEFEND_MS  10000 /* RFC 5227 2.4 (c): not more often */
+#define REFRESH_MS 5000	 /* the kernel's own addresses on XDP ports are read again */
 
 /* epoll's data: an interface id, or one of these */
-#define EVENT_PUNT    0x10000u
-#define EVENT_TIMER   0x10001u
+#define EVENT_PUNT  0x10000u
+#define EVENT_TIMER 0x10001u
 
 static struct {
 	bool up;
 	int epoll_fd, timer_fd;
-	uint64_t defended_ms[FWD_MAX_IFACES];	/* 0: never */
-	uint64_t refresh_ms;			/* when next */
-} ctl = { .epoll_fd = -1, .timer_fd = -1 };
+	uint64_t defended_ms[FWD_MAX_IFACES]; /* 0: never */
+	uint64_t refresh_ms;		      /* when next */
+} ctl = {.epoll_fd = -1, .timer_fd = -1};
 
 uint64_t control_now_ms(void)
 {
@@ -96,12 +96,12 @@ void control_arp_input(uint16_t iface, const uint8_t *frame, unsigned len)
 	c->events[a.op == ARP_REQUEST ? FWD_E_arp_requests_in : FWD_E_arp_replies_in]++;
 	if (memcmp(a.eth_dst, arp_broadcast_mac, sizeof(a.eth_dst)) &&
 	    memcmp(a.eth_dst, i->port->mac, sizeof(a.eth_dst)))
-		return;	/* to another station; the port hears it because it is promiscuous */
+		return; /* to another station; the port hears it because it is promiscuous */
 	if (!memcmp(a.sender_mac, i->port->mac, sizeof(a.sender_mac)))
-		return;	/* our own, come round */
+		return; /* our own, come round */
 
 	ours = answers_for(i, a.target_be);
-	if (a.sender_be) {	/* 0: a probe (RFC 5227), which says nothing of its sender */
+	if (a.sender_be) { /* 0: a probe (RFC 5227), which says nothing of its sender */
 		if (answers_for(i, a.sender_be)) {
 			conflict(i, &a);
 			return;
@@ -137,7 +137,7 @@ static void arp_socket(uint16_t id)
 		const struct iface *in;
 
 		if (len < 0)
-			return;	/* none left, or the kernel interface is down: epoll will tell */
+			return; /* none left, or the kernel interface is down: epoll will tell */
 		in = iface_tagged(id, vlan);
 		if (in)
 			control_arp_input(in->id, frame, len);
@@ -168,12 +168,12 @@ static uint64_t refresh_ports(void)
 static int serve_timers(void)
 {
 	int ms = neigh_tick(TIMER_BUDGET), refresh = refresh_ports();
-	struct itimerspec t = { 0 };
+	struct itimerspec t = {0};
 
 	if (ms < 0 || refresh < ms)
 		ms = refresh;
 	t.it_value.tv_sec = ms / 1000;
-	t.it_value.tv_nsec = ms % 1000 * 1000000L + 1;	/* 0 would be never */
+	t.it_value.tv_nsec = ms % 1000 * 1000000L + 1; /* 0 would be never */
 	timerfd_settime(ctl.timer_fd, 0, &t, NULL);
 	return ms;
 }
@@ -247,7 +247,7 @@ int fwd_poll(void)
 
 static void port_opened(const struct iface *i)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = i->id };
+	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = i->id};
 
 	if (i->port->arp_fd >= 0 &&
 	    epoll_ctl(ctl.epoll_fd, EPOLL_CTL_ADD, i->port->arp_fd, &ev) < 0)
@@ -297,7 +297,7 @@ static void iface_gone(uint16_t id)
 
 static int watch(int fd, uint32_t what)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = what };
+	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = what};
 
 	return epoll_ctl(ctl.epoll_fd, EPOLL_CTL_ADD, fd, &ev);
 }

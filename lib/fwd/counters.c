@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters for people: names, sums over workers, reset. Workers only ever add to their own; a reset remembers what
- * stood there. Control thread.
+ * Counters for people: names, sums over workers, reset. Workers only ever add to their own; a reset
+ * remembers what stood there. Control thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "iface.h"
 #include "worker_ctx.h"
 
-static struct dp_counters *zero[FWD_MAX_WORKERS + 1];	/* as at the last reset; NULL: never */
+static struct dp_counters *zero[FWD_MAX_WORKERS + 1]; /* as at the last reset; NULL: never */
 static struct fwd_iface_stats device_zero[FWD_MAX_IFACES];
 static uint64_t busy_seen[FWD_MAX_WORKERS], total_seen[FWD_MAX_WORKERS];
 
@@ -56,7 +56,8 @@ const char *fwd_event_text(unsigned event)
 	return event_texts[event];
 }
 
-/* The value of one counter (at byte offset `at` of struct dp_counters) over the workers asked for. */
+/* The value of one counter (at byte offset `at` of struct dp_counters) over the workers asked for.
+ */
 static uint64_t sum_at(size_t at, int worker)
 {
 	unsigned from = worker == FWD_WORKER_ALL ? 0 : (unsigned)worker;
@@ -88,7 +89,8 @@ static uint64_t sum_iface(size_t at, uint16_t iface, int worker)
 
 uint64_t fwd_stats_drop(unsigned drop, uint16_t iface, int worker)
 {
-	return sum_iface(offsetof(struct dp_iface_counters, drops) + drop * sizeof(uint64_t), iface, worker);
+	return sum_iface(offsetof(struct dp_iface_counters, drops) + drop * sizeof(uint64_t), iface,
+			 worker);
 }
 
 uint64_t fwd_stats_event(unsigned event, int worker)
@@ -102,11 +104,12 @@ static uint64_t since(uint64_t now, uint64_t then)
 	return now >= then ? now - then : now;
 }
 
-/* What the device under an interface counts itself; nothing for VLAN interfaces, which have none of their own. */
+/* What the device under an interface counts itself; nothing for VLAN interfaces, which have none of
+ * their own. */
 static struct fwd_iface_stats device_read(uint16_t iface)
 {
 	const struct iface *i = iface_get(iface);
-	struct fwd_iface_stats d = { 0 };
+	struct fwd_iface_stats d = {0};
 
 	if (i != NULL && i->parent == FWD_IFACE_NONE)
 		port_device_stats(i->port, &d.rx_missed, &d.rx_errors, &d.rx_nombuf, &d.tx_errors);
@@ -130,7 +133,8 @@ void fwd_stats_iface(uint16_t iface, int worker, struct fwd_iface_stats *out)
 	out->rx_bytes = sum_iface(offsetof(struct dp_iface_counters, rx_bytes), iface, worker);
 	out->tx_packets = sum_iface(offsetof(struct dp_iface_counters, tx_packets), iface, worker);
 	out->tx_bytes = sum_iface(offsetof(struct dp_iface_counters, tx_bytes), iface, worker);
-	out->bad_checksums = sum_iface(offsetof(struct dp_iface_counters, bad_checksums), iface, worker);
+	out->bad_checksums =
+		sum_iface(offsetof(struct dp_iface_counters, bad_checksums), iface, worker);
 	for (unsigned d = 0; d < FWD_DROP_COUNT; d++)
 		out->drops += fwd_stats_drop(d, iface, worker);
 	if (worker != FWD_WORKER_ALL)
@@ -167,7 +171,7 @@ void counters_forget(uint16_t iface)
 		if (have_zero(w))
 			zero[w]->iface[iface] = dp.counters[w]->iface[iface];
 	}
-	device_zero[iface] = (struct fwd_iface_stats){ 0 };
+	device_zero[iface] = (struct fwd_iface_stats){0};
 }
 
 void counters_fini(void)
@@ -204,8 +208,9 @@ int fwd_worker_info(unsigned worker, struct fwd_worker_info *out)
 		.nat_owner = worker == dp.nat_owner,
 		.packets = atomic_load_explicit(&w->packets, memory_order_relaxed),
 		.bursts = atomic_load_explicit(&w->bursts, memory_order_relaxed),
-		.busy = total > total_seen[worker] ?
-			(double)(busy - busy_seen[worker]) / (double)(total - total_seen[worker]) : 0.0,
+		.busy = total > total_seen[worker] ? (double)(busy - busy_seen[worker]) /
+							     (double)(total - total_seen[worker])
+						   : 0.0,
 	};
 	busy_seen[worker] = busy;
 	total_seen[worker] = total;

@@ -24,7 +24,8 @@ static inline void update_check(uint8_t *at, csum_delta_t delta)
 	memcpy(at, &check, sizeof(check));
 }
 
-/* What a field changing from old to new tells of the sum under it: a checksum is that sum's complement. */
+/* What a field changing from old to new tells of the sum under it: a checksum is that sum's
+ * complement. */
 static inline csum_delta_t delta_of(csum_be_t old, const uint8_t *at)
 {
 	csum_be_t now;
@@ -45,7 +46,8 @@ static void restore_first(const struct pkt *p, const struct gro_merged *d)
 	tcp[OFF_TCP_FLAGS] = d->tcp_flags;
 }
 
-void cut_send(struct worker *w, const struct pkt *p, const struct gro_merged *d, struct tx_way *way, union nh_adj adj)
+void cut_send(struct worker *w, const struct pkt *p, const struct gro_merged *d, struct tx_way *way,
+	      union nh_adj adj)
 {
 	csum_delta_t ip_delta = delta_of(d->merged_ip_check, p->nat.ip + OFF_IP_CHECK);
 	csum_delta_t l4_delta = delta_of(d->merged_l4_check, p->nat.l4 + OFF_TCP_CHECK);

@@ -26,22 +26,22 @@
 #define FIB_NH_UNUSED  0x7fffffffu
 
 struct fib_edit {
-	uint32_t ip, nh;	/* nh 0: remove */
+	uint32_t ip, nh; /* nh 0: remove */
 	uint8_t len;
 };
 
 static struct {
-	struct rte_fib *active;		/* what workers read */
-	struct rte_fib *standby;	/* what is edited; NULL: could not be rebuilt yet */
-	struct rte_fib *grown;		/* empty: replaces the active copy after the next commit */
-	uint32_t size, max_size;	/* prefixes that fit the standby; nodes are twice as many */
-	uint32_t tbl8;			/* groups that it has room for, at most FIB_TBL8 */
-	unsigned groups;		/* those in use: /24 networks with longer prefixes */
-	struct fib_edit *log;		/* what standby has and active has not */
+	struct rte_fib *active;	 /* what workers read */
+	struct rte_fib *standby; /* what is edited; NULL: could not be rebuilt yet */
+	struct rte_fib *grown;	 /* empty: replaces the active copy after the next commit */
+	uint32_t size, max_size; /* prefixes that fit the standby; nodes are twice as many */
+	uint32_t tbl8;		 /* groups that it has room for, at most FIB_TBL8 */
+	unsigned groups;	 /* those in use: /24 networks with longer prefixes */
+	struct fib_edit *log;	 /* what standby has and active has not */
 	size_t n_log, room_log;
 	bool staged;
-	bool log_lost;			/* the log is incomplete: copy the whole table instead */
-	bool no_memory;			/* to grow: not tried again before the next commit */
+	bool log_lost;	/* the log is incomplete: copy the whole table instead */
+	bool no_memory; /* to grow: not tried again before the next commit */
 	unsigned serial;
 	const char *full;
 } fib;
@@ -52,7 +52,7 @@ static struct rte_fib *create(uint32_t size, uint32_t tbl8)
 		.type = RTE_FIB_DIR24_8,
 		.default_nh = NH_NONE,
 		.max_routes = size,
-		.dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = tbl8 },
+		.dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = tbl8},
 	};
 	char name[16];
 
@@ -161,7 +161,7 @@ static bool copy_one(void *arg, uint32_t ip, uint8_t len, uint32_t nh)
 
 static int copy_all(struct rte_fib *from, struct rte_fib *to)
 {
-	struct copying c = { .to = to };
+	struct copying c = {.to = to};
 
 	walk(from, copy_one, &c);
 	return c.rc;
@@ -226,7 +226,7 @@ static int rebuild(void)
 static void log_edit(uint32_t ip, uint8_t len, uint32_t nh)
 {
 	fib.staged = true;
-	if (fib.log_lost || fib.grown)	/* the whole table will be copied */
+	if (fib.log_lost || fib.grown) /* the whole table will be copied */
 		return;
 	if (fib.n_log == fib.room_log) {
 		size_t room = fib.room_log ? fib.room_log * 2 : 1024;
@@ -239,7 +239,7 @@ static void log_edit(uint32_t ip, uint8_t len, uint32_t nh)
 		fib.log = log;
 		fib.room_log = room;
 	}
-	fib.log[fib.n_log++] = (struct fib_edit){ .ip = ip, .len = len, .nh = nh };
+	fib.log[fib.n_log++] = (struct fib_edit){.ip = ip, .len = len, .nh = nh};
 }
 
 int fib_set(uint32_t ip, uint8_t len, uint32_t nh)
@@ -365,7 +365,7 @@ void fib_published(void)
 	}
 	if (rc && rebuild()) {
 		dp_log(FWD_LOG_ERROR, "no memory for the second copy of the forwarding table: "
-		       "routes can't be changed until there is");
+				      "routes can't be changed until there is");
 		rte_fib_free(fib.standby);
 		fib.standby = NULL;
 	} else if (rc && !fib.log_lost) {
@@ -408,8 +408,8 @@ bool fib_copies_equal(void)
 
 	if (!fib.standby)
 		return false;
-	ab = (struct comparing){ .other = rte_fib_get_rib(fib.standby), .equal = true };
-	ba = (struct comparing){ .other = rte_fib_get_rib(fib.active), .equal = true };
+	ab = (struct comparing){.other = rte_fib_get_rib(fib.standby), .equal = true};
+	ba = (struct comparing){.other = rte_fib_get_rib(fib.active), .equal = true};
 	walk(fib.active, compare_one, &ab);
 	walk(fib.standby, compare_one, &ba);
 	return ab.equal && ba.equal && ab.n == ba.n;

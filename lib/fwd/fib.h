@@ -21,7 +21,7 @@
 
 #include "fwd.h"
 
-#define FIB_TBL8 32768	/* /24 networks that may hold prefixes longer than /24 */
+#define FIB_TBL8 32768 /* /24 networks that may hold prefixes longer than /24 */
 
 int fib_init(uint32_t max_routes, struct fwd_err *err);
 void fib_fini(void);

@@ -6,26 +6,29 @@
 
 #include "gro.h"
 
-#define TABLE_SIZE 128	/* at least twice the flows of a burst */
+#define TABLE_SIZE 128 /* at least twice the flows of a burst */
 #define TABLE_BITS 7
-#define NO_NEXT    UINT8_MAX
+#define NO_NEXT	   UINT8_MAX
 
-_Static_assert(TABLE_SIZE == 1 << TABLE_BITS && TABLE_SIZE >= 2 * FWD_BURST, "the table never fills");
+_Static_assert(TABLE_SIZE == 1 << TABLE_BITS && TABLE_SIZE >= 2 * FWD_BURST,
+	       "the table never fills");
 
-#define FLAGS_END  (RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG)	/* last in a merged packet */
+#define FLAGS_END  (RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG) /* last in a merged packet */
 #define FLAGS_NONE (RTE_TCP_SYN_FLAG | RTE_TCP_RST_FLAG | RTE_TCP_URG_FLAG)
-#define FLAGS_OWN  (FLAGS_END | RTE_TCP_CWR_FLAG)	/* may differ between the segments of one packet */
+#define FLAGS_OWN  (FLAGS_END | RTE_TCP_CWR_FLAG) /* may differ between the segments of one packet \
+						   */
 
 /* Segments that stand behind each other, by their headers; the first one's are in its packet. */
 struct run {
 	uint32_t next_seq;
 	uint16_t next_id;
-	uint16_t payload;	/* bytes of the first, and of all but the last */
-	uint16_t total;		/* IPv4 total length of them all */
-	uint8_t first, last;	/* packets */
+	uint16_t payload;    /* bytes of the first, and of all but the last */
+	uint16_t total;	     /* IPv4 total length of them all */
+	uint8_t first, last; /* packets */
 	uint8_t n;
-	int8_t id_step;		/* IPv4 id from one to the next: 1, 0 (with DF), or -1 while there is only one */
-	bool open;		/* may still grow */
+	int8_t id_step; /* IPv4 id from one to the next: 1, 0 (with DF), or -1 while there is only
+			   one */
+	bool open;	/* may still grow */
 };
 
 /* Work on one burst. */
@@ -34,9 +37,9 @@ struct work {
 	unsigned n;
 	unsigned n_runs;
 	struct run runs[FWD_BURST];
-	uint8_t next[FWD_BURST];	/* by packet: the one behind it in its run */
-	uint8_t table[TABLE_SIZE];	/* by flow: 0, or 1 + its last run */
-	bool bad[FWD_BURST];		/* by packet: its TCP checksum is wrong */
+	uint8_t next[FWD_BURST];   /* by packet: the one behind it in its run */
+	uint8_t table[TABLE_SIZE]; /* by flow: 0, or 1 + its last run */
+	bool bad[FWD_BURST];	   /* by packet: its TCP checksum is wrong */
 	bool absorbed[FWD_BURST];
 	csum_sum_t payload_sum[FWD_BURST];
 };
@@ -80,7 +83,8 @@ static inline unsigned slot_of(const struct nat_key *key)
 
 	memcpy(&a, key, sizeof(a));
 	memcpy(&b, (const uint8_t *)key + sizeof(a), sizeof(b));
-	return (unsigned)(((a ^ b * 0x9e3779b97f4a7c15ull) * 0xc2b2ae3d27d4eb4full) >> (64 - TABLE_BITS));
+	return (unsigned)(((a ^ b * 0x9e3779b97f4a7c15ull) * 0xc2b2ae3d27d4eb4full) >>
+			  (64 - TABLE_BITS));
 }
 
 static inline bool same_flow(const struct nat_pkt *a, const struct nat_pkt *b)
@@ -93,31 +97,33 @@ static inline bool mergeable(const struct pkt *p)
 {
 	const uint8_t *tcp = p->nat.l4;
 
-	return (tcp[13] & (FLAGS_NONE | RTE_TCP_ACK_FLAG)) == RTE_TCP_ACK_FLAG && payload_len(p) > 0 &&
-	       p->nat.l4_avail >= header_len(tcp);
+	return (tcp[13] & (FLAGS_NONE | RTE_TCP_ACK_FLAG)) == RTE_TCP_ACK_FLAG &&
+	       payload_len(p) > 0 && p->nat.l4_avail >= header_len(tcp);
 }
 
-/* Do the headers of p say that it continues run r, so that a cut gives both back? What Linux's GRO compares: all but
- * the IPv4 length, id and checksum, and of TCP the sequence number, checksum, and of the flags PSH, FIN and CWR. */
+/* Do the headers of p say that it continues run r, so that a cut gives both back? What Linux's GRO
+ * compares: all but the IPv4 length, id and checksum, and of TCP the sequence number, checksum, and
+ * of the flags PSH, FIN and CWR. */
 static bool continues(const struct run *r, const struct pkt *first, const struct pkt *p)
 {
-	const uint8_t *ip = p->nat.ip, *ip0 = first->nat.ip, *tcp = p->nat.l4, *tcp0 = first->nat.l4;
+	const uint8_t *ip = p->nat.ip, *ip0 = first->nat.ip, *tcp = p->nat.l4,
+		      *tcp0 = first->nat.l4;
 	unsigned thl = header_len(tcp), payload = payload_len(p);
 	uint16_t id = rte_be_to_cpu_16(load2(ip + 4)), step = (uint16_t)(id - r->next_id + 1);
 	uint16_t df = ip[6] & (RTE_IPV4_HDR_DF_FLAG >> 8);
 	uint32_t differs;
 
-	differs = load2(ip) ^ load2(ip0);			/* version, header length, TOS and ECN */
-	differs |= (uint32_t)(load2(ip + 6) ^ load2(ip0 + 6));	/* DF */
-	differs |= (uint32_t)(load2(ip + 8) ^ load2(ip0 + 8));	/* TTL, protocol */
+	differs = load2(ip) ^ load2(ip0); /* version, header length, TOS and ECN */
+	differs |= (uint32_t)(load2(ip + 6) ^ load2(ip0 + 6)); /* DF */
+	differs |= (uint32_t)(load2(ip + 8) ^ load2(ip0 + 8)); /* TTL, protocol */
 	for (unsigned i = sizeof(struct rte_ipv4_hdr); i < p->ihl; i += 4)
 		differs |= load4(ip + i) ^ load4(ip0 + i);
-	differs |= load4(tcp + 8) ^ load4(tcp0 + 8);		/* acknowledgement */
-	differs |= (uint32_t)(tcp[12] ^ tcp0[12]);		/* header length */
+	differs |= load4(tcp + 8) ^ load4(tcp0 + 8); /* acknowledgement */
+	differs |= (uint32_t)(tcp[12] ^ tcp0[12]);   /* header length */
 	differs |= (uint32_t)((tcp[13] ^ tcp0[13]) & ~FLAGS_OWN);
-	differs |= tcp[13] & RTE_TCP_CWR_FLAG;			/* only on the first */
-	differs |= (uint32_t)(load2(tcp + 14) ^ load2(tcp0 + 14));	/* window */
-	differs |= (uint32_t)(load2(tcp + 18) ^ load2(tcp0 + 18));	/* urgent pointer */
+	differs |= tcp[13] & RTE_TCP_CWR_FLAG;			   /* only on the first */
+	differs |= (uint32_t)(load2(tcp + 14) ^ load2(tcp0 + 14)); /* window */
+	differs |= (uint32_t)(load2(tcp + 18) ^ load2(tcp0 + 18)); /* urgent pointer */
 	differs |= rte_be_to_cpu_32(load4(tcp + 4)) ^ r->next_seq;
 	if (differs != 0)
 		return false;
@@ -167,8 +173,8 @@ static void append(struct work *k, struct run *r, unsigned i)
 		r->open = false;
 }
 
-/* By headers alone, no payload is touched. Whatever of a flow does not continue its run ends it, so order within a
- * flow stays. Returns whether any run has more than one segment. */
+/* By headers alone, no payload is touched. Whatever of a flow does not continue its run ends it, so
+ * order within a flow stays. Returns whether any run has more than one segment. */
 static bool find_runs(const struct worker *w, struct work *k)
 {
 	bool found = false;
@@ -181,7 +187,8 @@ static bool find_runs(const struct worker *w, struct work *k)
 		if (p->nat.key.proto != IPPROTO_TCP)
 			continue;
 		if (unlikely((p->nat.flags & NAT_PKT_FRAGMENT) || p->l4_drop != 0)) {
-			memset(k->table, 0, sizeof(k->table));	/* whose it is it does not say: ends all */
+			memset(k->table, 0,
+			       sizeof(k->table)); /* whose it is it does not say: ends all */
 			continue;
 		}
 		if (!(w->snap->ifaces[p->nat.iface].flags & IFACE_GRO))
@@ -212,14 +219,15 @@ static bool find_runs(const struct worker *w, struct work *k)
 static csum_sum_t head_sum(const struct pkt *p)
 {
 	return csum_partial(p->nat.l4, header_len(p->nat.l4),
-			    csum_pseudo_v4(p->nat.key.src_be, p->nat.key.dst_be, IPPROTO_TCP, p->nat.l4_len));
+			    csum_pseudo_v4(p->nat.key.src_be, p->nat.key.dst_be, IPPROTO_TCP,
+					   p->nat.l4_len));
 }
 
 /* Sums the payloads of the packets listed and finds the bad ones among them. */
 static void validate_list(struct worker *w, struct work *k, const uint8_t *list, unsigned n)
 {
 	struct csum_iov v[FWD_BURST];
-	csum_sum_t sums[FWD_BURST] = { 0 };
+	csum_sum_t sums[FWD_BURST] = {0};
 	uint8_t of[FWD_BURST];
 	unsigned n_v = 0;
 	uint64_t bytes = 0;
@@ -231,9 +239,11 @@ static void validate_list(struct worker *w, struct work *k, const uint8_t *list,
 		bytes += payload_len(p);
 		if (likely(p->m->nb_segs == 1)) {
 			of[n_v] = list[j];
-			v[n_v++] = (struct csum_iov){ .base = p->nat.l4 + thl, .len = payload_len(p) };
+			v[n_v++] =
+				(struct csum_iov){.base = p->nat.l4 + thl, .len = payload_len(p)};
 		} else {
-			k->payload_sum[list[j]] = csum_sub(parse_l4_sum(p), csum_partial(p->nat.l4, thl, 0));
+			k->payload_sum[list[j]] =
+				csum_sub(parse_l4_sum(p), csum_partial(p->nat.l4, thl, 0));
 		}
 	}
 	csum_partial_batch(v, sums, n_v);
@@ -250,7 +260,7 @@ static void validate_list(struct worker *w, struct work *k, const uint8_t *list,
 /* Before anything merges: the device's word where it gives one, else the payload is read, once. */
 static void validate(struct worker *w, struct work *k)
 {
-	bool wanted[FWD_BURST] = { false };
+	bool wanted[FWD_BURST] = {false};
 	uint8_t list[FWD_BURST];
 	unsigned n = 0;
 
@@ -267,12 +277,14 @@ static void validate(struct worker *w, struct work *k)
 
 		k->bad[i] = false;
 		k->absorbed[i] = false;
-		if (!wanted[i] && !((flags & IFACE_GRO_COUNTED) && p->nat.key.proto == IPPROTO_TCP &&
-				    !(p->nat.flags & NAT_PKT_FRAGMENT) && p->l4_drop == 0 &&
-				    p->nat.l4_avail >= header_len(p->nat.l4)))
+		if (!wanted[i] &&
+		    !((flags & IFACE_GRO_COUNTED) && p->nat.key.proto == IPPROTO_TCP &&
+		      !(p->nat.flags & NAT_PKT_FRAGMENT) && p->l4_drop == 0 &&
+		      p->nat.l4_avail >= header_len(p->nat.l4)))
 			continue;
 		if (word == RTE_MBUF_F_RX_L4_CKSUM_GOOD && !(flags & IFACE_GRO_ALWAYS))
-			k->payload_sum[i] = ~head_sum(p);	/* which together are a multiple of 0xffff */
+			k->payload_sum[i] =
+				~head_sum(p); /* which together are a multiple of 0xffff */
 		else if (word == RTE_MBUF_F_RX_L4_CKSUM_BAD && !(flags & IFACE_GRO_ALWAYS))
 			k->bad[i] = true;
 		else
@@ -290,9 +302,10 @@ static void validate(struct worker *w, struct work *k)
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Makes the header of packet i that of all segments from i to last; sum is that of their payloads. */
-static void make(struct work *k, struct gro *g, unsigned i, unsigned last, unsigned n, struct rte_mbuf **segments,
-		 uint16_t total, csum_sum_t sum)
+/* Makes the header of packet i that of all segments from i to last; sum is that of their payloads.
+ */
+static void make(struct work *k, struct gro *g, unsigned i, unsigned last, unsigned n,
+		 struct rte_mbuf **segments, uint16_t total, csum_sum_t sum)
 {
 	struct gro_merged *d = &g->merged[g->n++];
 	struct pkt *p = &k->pkts[i];

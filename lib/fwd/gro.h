@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receive coalescing: TCP segments of one flow that stand behind each other in a burst become one packet for
- * translation and routing. Only what validates merges, and only what cut.h can take apart again to the very segments
- * that came in. Worker thread.
+ * Receive coalescing: TCP segments of one flow that stand behind each other in a burst become one
+ * packet for translation and routing. Only what validates merges, and only what cut.h can take
+ * apart again to the very segments that came in. Worker thread.
  *
- * A merged packet is a header and a list. The header is the first segment's, changed in place to that of the whole;
- * each later segment stays as it came, its own headers in front of its payload, in a buffer of its own. So nothing is
- * copied, no buffer is chained, and leaving again takes no more than a few bytes of each segment's headers.
+ * A merged packet is a header and a list. The header is the first segment's, changed in place to
+ * that of the whole; each later segment stays as it came, its own headers in front of its payload,
+ * in a buffer of its own. So nothing is copied, no buffer is chained, and leaving again takes no
+ * more than a few bytes of each segment's headers.
  */
 #ifndef FWD_GRO_H
 #define FWD_GRO_H
@@ -16,25 +17,26 @@
 
 /* A packet made of several segments, and what its header said before and after it was made. */
 struct gro_merged {
-	struct rte_mbuf **segments;	/* n of them, in order; the first is the packet's own m */
-	uint8_t n;			/* 2 to FWD_BURST */
-	uint8_t tcp_flags;		/* of the first segment */
-	uint16_t len;			/* IPv4 total length of the first segment; none is longer */
-	csum_be_t ip_check, l4_check;		/* of the first segment */
-	csum_be_t merged_ip_check, merged_l4_check;	/* of the whole, right over all its bytes */
+	struct rte_mbuf **segments;   /* n of them, in order; the first is the packet's own m */
+	uint8_t n;		      /* 2 to FWD_BURST */
+	uint8_t tcp_flags;	      /* of the first segment */
+	uint16_t len;		      /* IPv4 total length of the first segment; none is longer */
+	csum_be_t ip_check, l4_check; /* of the first segment */
+	csum_be_t merged_ip_check, merged_l4_check; /* of the whole, right over all its bytes */
 };
 
 /* The merged packets of one burst. */
 struct gro {
 	unsigned n;
-	uint8_t of[FWD_BURST];		/* by packet: 0, or 1 + index in merged[] */
+	uint8_t of[FWD_BURST]; /* by packet: 0, or 1 + index in merged[] */
 	struct gro_merged merged[FWD_BURST / 2];
 	struct rte_mbuf *segments[FWD_BURST];
 };
 
-/* Merges what can be merged among n parsed packets that came in by interfaces with IFACE_GRO. A merged packet stands
- * at the place of its first segment, with its whole length in len and nat.l4_len; its other segments leave the array.
- * Returns how many packets are left; g->of is set for each of them when g->n > 0. */
+/* Merges what can be merged among n parsed packets that came in by interfaces with IFACE_GRO. A
+ * merged packet stands at the place of its first segment, with its whole length in len and
+ * nat.l4_len; its other segments leave the array. Returns how many packets are left; g->of is set
+ * for each of them when g->n > 0. */
 unsigned gro_burst(struct worker *w, struct pkt *pkts, unsigned n, struct gro *g);
 
 #endif /* FWD_GRO_H */

@@ -18,7 +18,8 @@
 
 #define GUARD_MAX FWD_MAX_IFACES
 
-/* One message; the guard answers each with a byte, so that what guard_add() returned from is known to it. */
+/* One message; the guard answers each with a byte, so that what guard_add() returned from is known
+ * to it. */
 struct guard_msg {
 	int ifindex;
 	uint32_t prog_id;
@@ -32,7 +33,7 @@ static int guard_fd = -1;
 static void guard_detach(const struct guard_msg *entry)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
-	struct bpf_prog_info info = { 0 };
+	struct bpf_prog_info info = {0};
 	uint32_t len = sizeof(info), id = 0;
 	int fd;
 
@@ -43,7 +44,8 @@ static void guard_detach(const struct guard_msg *entry)
 	fd = bpf_prog_get_fd_by_id(id);
 	if (fd < 0)
 		return;
-	if (!entry->prog_id && (bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, XDP_PROGRAM_NAME)))
+	if (!entry->prog_id &&
+	    (bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, XDP_PROGRAM_NAME)))
 		goto out;
 	/* Only if it is still this one: a router started meanwhile may have attached its own. */
 	opts.old_prog_fd = fd;
@@ -82,7 +84,8 @@ static _Noreturn void guard_main(int fd)
 
 static void guard_process(int fd)
 {
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM };
+	static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT,
+				      SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM};
 	unsigned i;
 	sigset_t none;
 
@@ -95,8 +98,8 @@ static void guard_process(int fd)
 	libbpf_set_print(NULL);
 	if (chdir("/") < 0)
 		_exit(1);
-	/* Nothing of the parent's may be held open by us, its terminal and pipes included: whoever waits for the end
-	 * of its output must not wait for us. */
+	/* Nothing of the parent's may be held open by us, its terminal and pipes included: whoever
+	 * waits for the end of its output must not wait for us. */
 	if (fd && (dup2(fd, 0) < 0 || close_range(1, ~0u, 0) < 0))
 		_exit(1);
 	guard_main(0);
@@ -150,20 +153,22 @@ static int guard_tell(const struct guard_msg *msg)
 
 int guard_add(int ifindex, uint32_t prog_id, struct fwd_err *err)
 {
-	const struct guard_msg msg = { .ifindex = ifindex, .prog_id = prog_id, .add = true };
+	const struct guard_msg msg = {.ifindex = ifindex, .prog_id = prog_id, .add = true};
 	int rc = guard_tell(&msg);
 
 	if (rc == -ENOTCONN)
-		return dp_err(err, rc, "no process guards XDP programs: fwd_guard_start() was not called");
+		return dp_err(err, rc,
+			      "no process guards XDP programs: fwd_guard_start() was not called");
 	if (rc)
-		return dp_err(err, rc, "the process that guards XDP programs (turnpike-guard) is gone: "
+		return dp_err(err, rc,
+			      "the process that guards XDP programs (turnpike-guard) is gone: "
 			      "restart the router to attach more");
 	return 0;
 }
 
 void guard_del(int ifindex)
 {
-	const struct guard_msg msg = { .ifindex = ifindex };
+	const struct guard_msg msg = {.ifindex = ifindex};
 
 	(void)guard_tell(&msg);
 }

@@ -15,11 +15,11 @@
 struct iface {
 	uint16_t id;
 	bool used;
-	bool hidden;			/* not in the snapshot: it goes, or its port stands still */
-	uint16_t parent;		/* of a VLAN: its port's interface; else FWD_IFACE_NONE */
-	uint16_t mtu;			/* bytes of IP datagram, as it is now */
-	struct fwd_iface_conf conf;	/* as configured */
-	struct port *port;		/* its own, or its parent's */
+	bool hidden;		    /* not in the snapshot: it goes, or its port stands still */
+	uint16_t parent;	    /* of a VLAN: its port's interface; else FWD_IFACE_NONE */
+	uint16_t mtu;		    /* bytes of IP datagram, as it is now */
+	struct fwd_iface_conf conf; /* as configured */
+	struct port *port;	    /* its own, or its parent's */
 	unsigned n_pass;
 	struct fwd_pass pass[FWD_IFACE_PASS];
 };
@@ -52,8 +52,8 @@ const struct iface *iface_tagged(uint16_t id, uint16_t vlan);
 bool iface_encap(const struct iface *i, struct rte_mbuf *m, const uint8_t dst[6],
 		 uint16_t ether_type);
 /* Hands a complete frame to a worker that sends at this interface: to the one named, which keeps a
- * flow in its order, else (FWD_MAX_WORKERS, or it has no transmit queue there) to the queues' owner.
- * False: it is dropped, and counted to ingress. Takes the mbuf in any case. */
+ * flow in its order, else (FWD_MAX_WORKERS, or it has no transmit queue there) to the queues'
+ * owner. False: it is dropped, and counted to ingress. Takes the mbuf in any case. */
 bool iface_send(const struct iface *i, struct rte_mbuf *m, uint16_t ingress, unsigned worker);
 
 #endif /* FWD_IFACE_H */

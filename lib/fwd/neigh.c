@@ -12,41 +12,41 @@
 #include "neigh.h"
 #include "nexthop.h"
 
-#define QUEUE_LEN        8	/* packets that wait for one neighbour */
-#define RETRY_MS         1000
-#define TRIES            3
-#define REACHABLE_MS     300000
-#define FAILED_MS        3000	/* so long a neighbour that did not answer is not asked again */
+#define QUEUE_LEN    8 /* packets that wait for one neighbour */
+#define RETRY_MS     1000
+#define TRIES	     3
+#define REACHABLE_MS 300000
+#define FAILED_MS    3000 /* so long a neighbour that did not answer is not asked again */
 /* INCOMPLETE entries that packets made, and as many FAILED ones: here a scan stops. */
-#define UNRESOLVED_MAX   1024
-#define NEIGH_MAX        24576	/* leaves next hops for networks, own addresses and groups */
-#define LOG_MS           10000
+#define UNRESOLVED_MAX 1024
+#define NEIGH_MAX      24576 /* leaves next hops for networks, own addresses and groups */
+#define LOG_MS	       10000
 
 struct neigh {
 	rte_be32_t addr_be;
 	uint16_t iface;
 	uint16_t nh;
-	uint8_t state;		/* enum fwd_neigh_state */
+	uint8_t state; /* enum fwd_neigh_state */
 	uint8_t mac[6];
 	uint8_t tries;
 	uint8_t n_queued;
-	bool is_static;		/* its /32 is a static route by it */
-	uint32_t next;		/* in its hash chain, or in the list of free entries; 0 ends */
-	uint32_t timer;		/* place in the heap, 0: none */
-	uint64_t due_ms;	/* of the timer */
-	uint64_t until_ms;	/* FAILED: not asked again before */
+	bool is_static;	   /* its /32 is a static route by it */
+	uint32_t next;	   /* in its hash chain, or in the list of free entries; 0 ends */
+	uint32_t timer;	   /* place in the heap, 0: none */
+	uint64_t due_ms;   /* of the timer */
+	uint64_t until_ms; /* FAILED: not asked again before */
 	uint64_t confirmed_ms;
-	struct rte_mbuf *queue[QUEUE_LEN];	/* oldest first */
+	struct rte_mbuf *queue[QUEUE_LEN]; /* oldest first */
 };
 
 static struct {
-	struct neigh *table;	/* from 1 */
+	struct neigh *table; /* from 1 */
 	uint32_t max, count, free;
 	uint32_t *buckets, mask, seed;
-	uint32_t *heap;		/* of entries by due_ms, from 1 */
+	uint32_t *heap; /* of entries by due_ms, from 1 */
 	uint32_t n_timers;
 	uint16_t by_nh[FWD_MAX_NH];
-	unsigned states[FWD_NEIGH_PERMANENT + 1];	/* entries in each */
+	unsigned states[FWD_NEIGH_PERMANENT + 1]; /* entries in each */
 	unsigned held, held_max;
 	uint64_t logged_ms;
 	void (*unreachable)(struct rte_mbuf *m);
@@ -65,10 +65,8 @@ uint64_t (*neigh_clock_ms)(void) = clock_ms;
 const char *fwd_neigh_state_name(enum fwd_neigh_state s)
 {
 	static const char *const names[] = {
-		[FWD_NEIGH_INCOMPLETE] = "incomplete",
-		[FWD_NEIGH_REACHABLE] = "reachable",
-		[FWD_NEIGH_PROBE] = "probe",
-		[FWD_NEIGH_FAILED] = "failed",
+		[FWD_NEIGH_INCOMPLETE] = "incomplete", [FWD_NEIGH_REACHABLE] = "reachable",
+		[FWD_NEIGH_PROBE] = "probe",	       [FWD_NEIGH_FAILED] = "failed",
 		[FWD_NEIGH_PERMANENT] = "permanent",
 	};
 
@@ -270,7 +268,7 @@ static bool usable(const struct neigh *n)
 
 static void publish_mac(struct neigh *n)
 {
-	union nh_adj adj = { .word = 0 };
+	union nh_adj adj = {.word = 0};
 
 	if (usable(n)) {
 		memcpy(adj.mac, n->mac, sizeof(adj.mac));
@@ -372,7 +370,7 @@ static void fail(struct neigh *n)
 	set_state(n, FWD_NEIGH_FAILED);
 	n->until_ms = now + FAILED_MS;
 	if (nexthop_refs(n->nh))
-		timer_stop(n);	/* stays, and is asked for again when a packet needs it */
+		timer_stop(n); /* stays, and is asked for again when a packet needs it */
 	else
 		timer_set(n, n->until_ms);
 }
@@ -398,7 +396,7 @@ static void resolve(struct neigh *n, const uint8_t mac[6], enum fwd_neigh_state 
 	n->confirmed_ms = neigh_clock_ms();
 	if (state == FWD_NEIGH_PERMANENT)
 		timer_stop(n);
-	else if (n->state != FWD_NEIGH_REACHABLE)	/* its timer looks at confirmed_ms itself */
+	else if (n->state != FWD_NEIGH_REACHABLE) /* its timer looks at confirmed_ms itself */
 		timer_set(n, n->confirmed_ms + REACHABLE_MS);
 	set_state(n, state);
 	if (!changed)
@@ -442,7 +440,7 @@ static void step(struct neigh *n)
 		n->tries = 0;
 		ask(n, true);
 		break;
-	case FWD_NEIGH_PROBE:	/* RFC 1122 2.3.2.1: unicast first */
+	case FWD_NEIGH_PROBE: /* RFC 1122 2.3.2.1: unicast first */
 		if (n->tries < 2 * TRIES)
 			ask(n, n->tries < TRIES);
 		else
@@ -511,7 +509,7 @@ void neigh_hold(struct rte_mbuf *m)
 		drop(m, why);
 		return;
 	}
-	if (usable(n)) {	/* resolved since the worker looked */
+	if (usable(n)) { /* resolved since the worker looked */
 		send_to(n, iface_get(n->iface), m);
 		return;
 	}

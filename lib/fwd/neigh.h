@@ -35,11 +35,11 @@ void neigh_settle(rte_be32_t net_be, uint8_t len);
 /* A datagram whose next hop is unresolved (punted PUNT_HOLD). Takes the mbuf. */
 void neigh_hold(struct rte_mbuf *m);
 
-enum neigh_claim {	/* what an ARP packet says of its sender */
-	NEIGH_SPOKE,	/* to somebody else: confirms what we know, but changes nothing */
-	NEIGH_ANNOUNCED,	/* gratuitous: changes what we know, but makes no new entry */
-	NEIGH_ANSWERED,	/* a reply to us: likewise */
-	NEIGH_ASKED,	/* a request aimed at us: likewise, and it makes a new entry */
+enum neigh_claim {		/* what an ARP packet says of its sender */
+		   NEIGH_SPOKE, /* to somebody else: confirms what we know, but changes nothing */
+		   NEIGH_ANNOUNCED, /* gratuitous: changes what we know, but makes no new entry */
+		   NEIGH_ANSWERED,  /* a reply to us: likewise */
+		   NEIGH_ASKED,	    /* a request aimed at us: likewise, and it makes a new entry */
 };
 /* The sender of an ARP packet received on iface has this address there. */
 void neigh_seen(uint16_t iface, rte_be32_t addr_be, const uint8_t mac[6], enum neigh_claim claim);
@@ -56,6 +56,6 @@ void neigh_address_came(const struct fwd_address *a);
 void neigh_address_gone(const struct fwd_address *a);
 
 unsigned neigh_count(void);
-unsigned neigh_held(void);	/* packets that wait */
+unsigned neigh_held(void); /* packets that wait */
 
 #endif /* FWD_NEIGH_H */

@@ -30,11 +30,11 @@ static const char *const rx_features[] = {
 struct netdev_undo {
 	int ifindex;
 	uint16_t mtu;
-	bool down;				/* it was down */
-	unsigned n_features;			/* that were on, as bit numbers of the kernel's */
+	bool down;	     /* it was down */
+	unsigned n_features; /* that were on, as bit numbers of the kernel's */
 	uint32_t features[RTE_DIM(rx_features)];
 	bool channels_changed;
-	struct ethtool_channels channels;	/* as they were */
+	struct ethtool_channels channels; /* as they were */
 };
 
 static int control_socket(void)
@@ -51,7 +51,7 @@ static int ioctl_rc(int fd, unsigned long request, void *arg)
 
 static int ethtool_rc(int fd, const char *name, void *cmd)
 {
-	struct ifreq ifr = { .ifr_data = cmd };
+	struct ifreq ifr = {.ifr_data = cmd};
 
 	rte_strscpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
 	return ioctl_rc(fd, SIOCETHTOOL, &ifr);
@@ -60,7 +60,7 @@ static int ethtool_rc(int fd, const char *name, void *cmd)
 /* Sets and clears flags; *before: as they were. */
 static int change_flags(int fd, const char *name, short set, short clear, short *before)
 {
-	struct ifreq ifr = { 0 };
+	struct ifreq ifr = {0};
 	int rc;
 
 	rte_strscpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
@@ -78,9 +78,9 @@ static int change_flags(int fd, const char *name, short set, short clear, short 
 
 int netdev_info(const char *name, struct netdev_info *info)
 {
-	struct ethtool_drvinfo drv = { .cmd = ETHTOOL_GDRVINFO };
-	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	struct ifreq ifr = { 0 };
+	struct ethtool_drvinfo drv = {.cmd = ETHTOOL_GDRVINFO};
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	struct ifreq ifr = {0};
 	int fd, rc;
 
 	memset(info, 0, sizeof(*info));
@@ -115,7 +115,7 @@ out:
 
 int netdev_set_mtu(const char *name, uint16_t mtu)
 {
-	struct ifreq ifr = { .ifr_mtu = mtu };
+	struct ifreq ifr = {.ifr_mtu = mtu};
 	int fd = control_socket(), rc;
 
 	if (fd < 0)
@@ -128,7 +128,7 @@ int netdev_set_mtu(const char *name, uint16_t mtu)
 
 int netdev_set_mac(const char *name, const uint8_t mac[6])
 {
-	struct ifreq ifr = { .ifr_hwaddr.sa_family = ARPHRD_ETHER };
+	struct ifreq ifr = {.ifr_hwaddr.sa_family = ARPHRD_ETHER};
 	int fd = control_socket(), rc;
 
 	if (fd < 0)
@@ -142,8 +142,8 @@ int netdev_set_mac(const char *name, const uint8_t mac[6])
 
 void netdev_link(int ifindex, bool *up, uint32_t *speed_mbps)
 {
-	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
-	struct ifreq ifr = { 0 };
+	struct ethtool_cmd cmd = {.cmd = ETHTOOL_GSET};
+	struct ifreq ifr = {0};
 	uint32_t speed;
 	int fd;
 
@@ -166,8 +166,8 @@ out:
 bool netdev_leaves_checksums(const char *driver)
 {
 	static const char *const names[] = {
-		"veth", "tun", "virtio_net", "vif", "bridge", "macvlan", "dummy", "openvswitch",
-		"802.1Q VLAN Support",
+		"veth",	 "tun",		"virtio_net",	       "vif", "bridge", "macvlan",
+		"dummy", "openvswitch", "802.1Q VLAN Support",
 	};
 	unsigned i;
 
@@ -179,7 +179,7 @@ bool netdev_leaves_checksums(const char *driver)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-#define FEATURE_BLOCKS 8	/* of 32 features */
+#define FEATURE_BLOCKS 8 /* of 32 features */
 
 /* Room for what follows ethtool's heads. */
 union sset_info {
@@ -188,28 +188,31 @@ union sset_info {
 };
 union get_features {
 	struct ethtool_gfeatures head;
-	uint8_t room[sizeof(struct ethtool_gfeatures) + FEATURE_BLOCKS * sizeof(struct ethtool_get_features_block)];
+	uint8_t room[sizeof(struct ethtool_gfeatures) +
+		     FEATURE_BLOCKS * sizeof(struct ethtool_get_features_block)];
 };
 union set_features {
 	struct ethtool_sfeatures head;
-	uint8_t room[sizeof(struct ethtool_sfeatures) + FEATURE_BLOCKS * sizeof(struct ethtool_set_features_block)];
+	uint8_t room[sizeof(struct ethtool_sfeatures) +
+		     FEATURE_BLOCKS * sizeof(struct ethtool_set_features_block)];
 };
 
 /* How many feature bits the kernel has; 0: it tells nothing, or more than we have room for. */
 static unsigned feature_count(int fd, const char *name)
 {
-	union sset_info info = { 0 };
+	union sset_info info = {0};
 
 	info.head.cmd = ETHTOOL_GSSET_INFO;
 	info.head.sset_mask = 1ull << ETH_SS_FEATURES;
-	if (ethtool_rc(fd, name, &info) || !info.head.sset_mask || info.head.data[0] > 32 * FEATURE_BLOCKS)
+	if (ethtool_rc(fd, name, &info) || !info.head.sset_mask ||
+	    info.head.data[0] > 32 * FEATURE_BLOCKS)
 		return 0;
 	return info.head.data[0];
 }
 
 static int set_features(int fd, const char *name, const uint32_t *bits, unsigned n, bool on)
 {
-	union set_features set = { 0 };
+	union set_features set = {0};
 	unsigned i;
 
 	if (!n)
@@ -227,7 +230,7 @@ static int set_features(int fd, const char *name, const uint32_t *bits, unsigned
 /* Bit numbers of those of rx_features that are on and can be changed. */
 static unsigned find_features(int fd, const char *name, uint32_t *bits)
 {
-	union get_features get = { 0 };
+	union get_features get = {0};
 	unsigned count = feature_count(fd, name), i, k, n = 0;
 	struct ethtool_gstrings *strings;
 
@@ -258,10 +261,11 @@ out:
 
 static int reduce_queues(int fd, const char *name, unsigned rx_queues, struct netdev_undo *undo)
 {
-	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
 	int rc;
 
-	if (ethtool_rc(fd, name, &channels) || channels.combined_count + channels.rx_count <= rx_queues)
+	if (ethtool_rc(fd, name, &channels) ||
+	    channels.combined_count + channels.rx_count <= rx_queues)
 		return 0;
 	undo->channels = channels;
 	channels.cmd = ETHTOOL_SCHANNELS;
@@ -276,7 +280,8 @@ static int reduce_queues(int fd, const char *name, unsigned rx_queues, struct ne
 	return rc;
 }
 
-int netdev_prepare(const char *name, unsigned rx_queues, struct netdev_undo **out, struct fwd_err *err)
+int netdev_prepare(const char *name, unsigned rx_queues, struct netdev_undo **out,
+		   struct fwd_err *err)
 {
 	struct netdev_undo *undo;
 	struct netdev_info info;
@@ -298,16 +303,19 @@ int netdev_prepare(const char *name, unsigned rx_queues, struct netdev_undo **ou
 
 	rc = change_flags(fd, name, IFF_UP, 0, &flags);
 	if (rc) {
-		dp_err(err, rc, "network interface '%s' can't be brought up: %s", name, strerror(-rc));
+		dp_err(err, rc, "network interface '%s' can't be brought up: %s", name,
+		       strerror(-rc));
 		goto fail;
 	}
 	undo->down = !(flags & IFF_UP);
 
 	rc = rx_queues ? reduce_queues(fd, name, rx_queues, undo) : 0;
 	if (rc) {
-		dp_err(err, rc, "network interface '%s' receives on %u queues and the port takes %u: packets of the "
-		       "others would miss the router, and fewer can't be set (%s); give it rxqs %u", name,
-		       info.rx_queues, rx_queues, strerror(-rc), info.rx_queues);
+		dp_err(err, rc,
+		       "network interface '%s' receives on %u queues and the port takes %u: "
+		       "packets of the "
+		       "others would miss the router, and fewer can't be set (%s); give it rxqs %u",
+		       name, info.rx_queues, rx_queues, strerror(-rc), info.rx_queues);
 		goto fail;
 	}
 	undo->n_features = find_features(fd, name, undo->features);
@@ -324,7 +332,7 @@ fail:
 
 void netdev_restore(struct netdev_undo *undo)
 {
-	struct ifreq ifr = { 0 };
+	struct ifreq ifr = {0};
 	short flags;
 	int fd;
 
@@ -352,8 +360,8 @@ out:
 /* ---- ARP and addresses ----------------------------------------------------------------------- */
 
 /*
- * All protocols with a filter for ARP, and not a socket of ETH_P_ARP: of a tagged frame those see no tag any more,
- * whether the kernel has a device for the VLAN or not.
+ * All protocols with a filter for ARP, and not a socket of ETH_P_ARP: of a tagged frame those see
+ * no tag any more, whether the kernel has a device for the VLAN or not.
  */
 int netdev_arp_socket(int ifindex)
 {
@@ -363,7 +371,7 @@ int netdev_arp_socket(int ifindex)
 		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
-	const struct sock_fprog filter = { .len = RTE_DIM(code), .filter = code };
+	const struct sock_fprog filter = {.len = RTE_DIM(code), .filter = code};
 	struct sockaddr_ll sll = {
 		.sll_family = AF_PACKET,
 		.sll_protocol = htons(ETH_P_ALL),
@@ -402,8 +410,8 @@ void netdev_ignore_outgoing(int ifindex)
 		int fd = atoi(d->d_name);
 
 		if (d->d_name[0] != '.' && getsockname(fd, (struct sockaddr *)&sll, &len) == 0 &&
-		    len >= offsetof(struct sockaddr_ll, sll_hatype) && sll.sll_family == AF_PACKET &&
-		    sll.sll_ifindex == ifindex)
+		    len >= offsetof(struct sockaddr_ll, sll_hatype) &&
+		    sll.sll_family == AF_PACKET && sll.sll_ifindex == ifindex)
 			(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one));
 	}
 	closedir(dir);
@@ -415,7 +423,7 @@ int netdev_arp_receive(int fd, void *frame, size_t size, uint16_t *vlan)
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 	} control;
-	struct iovec iov = { .iov_base = frame, .iov_len = size };
+	struct iovec iov = {.iov_base = frame, .iov_len = size};
 	struct msghdr msg = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
@@ -446,10 +454,11 @@ int netdev_arp_receive(int fd, void *frame, size_t size, uint16_t *vlan)
 
 static bool is_vlan_over(int fd, const char *name, const char *lower)
 {
-	struct vlan_ioctl_args args = { .cmd = GET_VLAN_REALDEV_NAME_CMD };
+	struct vlan_ioctl_args args = {.cmd = GET_VLAN_REALDEV_NAME_CMD};
 
 	rte_strscpy(args.device1, name, sizeof(args.device1));
-	return ioctl_rc(fd, SIOCGIFVLAN, &args) == 0 && !strncmp(args.u.device2, lower, sizeof(args.u.device2));
+	return ioctl_rc(fd, SIOCGIFVLAN, &args) == 0 &&
+	       !strncmp(args.u.device2, lower, sizeof(args.u.device2));
 }
 
 unsigned netdev_addresses(int ifindex, uint32_t *addrs_be, unsigned max)

@@ -8,15 +8,15 @@
 #define GROUP_BUCKETS 1024
 
 static struct {
-	uint32_t *refs;		/* of each entry */
-	uint16_t *group_next;	/* chains of groups with one hash, 0 ends */
+	uint32_t *refs;	      /* of each entry */
+	uint16_t *group_next; /* chains of groups with one hash, 0 ends */
 	uint16_t groups[GROUP_BUCKETS];
 	/* Entries not in use, on their way: workers may read them until the next commit (pending),
 	 * then packets in the punt ring name them (limbo; committed waits for its turn there), then
 	 * free. Each index is in one list at most. */
 	uint16_t *free, *pending, *committed, *limbo;
 	unsigned n_free, n_pending, n_committed, n_limbo;
-	unsigned limbo_wait;	/* packets of the punt ring that may still name an entry in limbo */
+	unsigned limbo_wait; /* packets of the punt ring that may still name an entry in limbo */
 } nhs;
 
 int nexthop_init(struct fwd_err *err)
@@ -33,7 +33,7 @@ int nexthop_init(struct fwd_err *err)
 		nexthop_fini();
 		return dp_err(err, -ENOMEM, "no memory for next hops");
 	}
-	for (unsigned nh = FWD_MAX_NH - 1; nh > 0; nh--)	/* 0 is NH_NONE */
+	for (unsigned nh = FWD_MAX_NH - 1; nh > 0; nh--) /* 0 is NH_NONE */
 		nhs.free[nhs.n_free++] = nh;
 	return 0;
 }
@@ -82,7 +82,7 @@ static void move(uint16_t *to, unsigned *n_to, const uint16_t *from, unsigned *n
 static void advance(void)
 {
 	move(nhs.limbo, &nhs.n_limbo, nhs.committed, &nhs.n_committed);
-	nhs.limbo_wait = rte_ring_count(dp.punt);	/* whatever named them is among these */
+	nhs.limbo_wait = rte_ring_count(dp.punt); /* whatever named them is among these */
 	if (nhs.limbo_wait == 0)
 		move(nhs.free, &nhs.n_free, nhs.limbo, &nhs.n_limbo);
 }
@@ -127,7 +127,7 @@ static unsigned group_bucket(const uint16_t *members, unsigned n)
 
 	for (unsigned i = 0; i < n; i++)
 		h = (h ^ members[i]) * 0x9e3779b1u;
-	return h >> 22;	/* 10 bits: GROUP_BUCKETS */
+	return h >> 22; /* 10 bits: GROUP_BUCKETS */
 }
 
 int nexthop_group(const uint16_t *members, unsigned n)

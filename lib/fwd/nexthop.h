@@ -27,7 +27,7 @@ void nexthop_drained(unsigned n);
 
 /* How many routes (and groups) use an entry. */
 void nexthop_ref(unsigned nh);
-uint32_t nexthop_unref(unsigned nh);	/* returns how many are left */
+uint32_t nexthop_unref(unsigned nh); /* returns how many are left */
 uint32_t nexthop_refs(unsigned nh);
 
 /* The group of these next hops (ascending, 2..FWD_MAX_VIA of them), made if there is none. A new

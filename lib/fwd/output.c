@@ -32,14 +32,16 @@ void output_punt(struct worker *w, struct rte_mbuf *m, enum punt_kind kind, uint
 	if (!atomic_exchange(&dp.punt_signalled, true)) {
 		ssize_t n = write(dp.punt_event_fd, &one, sizeof(one));
 
-		RTE_SET_USED(n);	/* an eventfd can only fail by being full, and then it is readable */
+		RTE_SET_USED(
+			n); /* an eventfd can only fail by being full, and then it is readable */
 	}
 }
 
-void output_send(struct worker *w, struct rte_mbuf *m, uint32_t nh, rte_be32_t dst_be, uint16_t ingress)
+void output_send(struct worker *w, struct rte_mbuf *m, uint32_t nh, rte_be32_t dst_be,
+		 uint16_t ingress)
 {
 	struct fwd_nexthop *n = &dp.nexthops[nh];
-	union nh_adj adj = { .word = atomic_load_explicit(&n->adj, memory_order_relaxed) };
+	union nh_adj adj = {.word = atomic_load_explicit(&n->adj, memory_order_relaxed)};
 
 	if (likely(adj.usable)) {
 		tx_datagram(w, m, n->iface, adj);
@@ -53,7 +55,8 @@ void output_send(struct worker *w, struct rte_mbuf *m, uint32_t nh, rte_be32_t d
 void output_own(struct worker *w, struct rte_mbuf *m, uint16_t ingress)
 {
 	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
-	struct nat_key key = { .src_be = ip->src_addr, .dst_be = ip->dst_addr, .proto = ip->next_proto_id };
+	struct nat_key key = {
+		.src_be = ip->src_addr, .dst_be = ip->dst_addr, .proto = ip->next_proto_id};
 	uint32_t nh = output_member(output_lookup(w->snap, ip->dst_addr), &key);
 
 	switch (dp.nexthops[nh].type) {

@@ -9,19 +9,20 @@
 #include "csum.h"
 #include "parse.h"
 
-#define ETH_TYPE_8021Q  0x8100
+#define ETH_TYPE_8021Q	0x8100
 #define ETH_TYPE_8021AD 0x88a8
-#define ETH_TYPE_IPV4   0x0800
-#define ETH_TYPE_ARP    0x0806
-#define ETH_MAX_TAGS    3
+#define ETH_TYPE_IPV4	0x0800
+#define ETH_TYPE_ARP	0x0806
+#define ETH_MAX_TAGS	3
 
-#define PREFETCH_AHEAD  4	/* frames */
+#define PREFETCH_AHEAD 4 /* frames */
 
-/* What a parsed packet keeps of its buffer's flags: whose memory it is, and what the device says of the L4 checksum. */
+/* What a parsed packet keeps of its buffer's flags: whose memory it is, and what the device says of
+ * the L4 checksum. */
 #define RX_KEPT (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_RX_L4_CKSUM_MASK)
 
-/* Bytes that later stages read in one piece: IPv4 with options, ICMP, a quoted IPv4 header with options and the start
- * of what it carries. */
+/* Bytes that later stages read in one piece: IPv4 with options, ICMP, a quoted IPv4 header with
+ * options and the start of what it carries. */
 #define HEADERS_MAX (60 + 8 + 60 + 20)
 
 bool parse_ethernet(const uint8_t *frame, uint32_t len, struct eth_l3 *out)
@@ -36,7 +37,8 @@ bool parse_ethernet(const uint8_t *frame, uint32_t len, struct eth_l3 *out)
 			return false;
 		type = (uint16_t)(frame[off] << 8 | frame[off + 1]);
 		off += 2;
-		if ((type != ETH_TYPE_8021Q && type != ETH_TYPE_8021AD) || out->n_tags == ETH_MAX_TAGS) {
+		if ((type != ETH_TYPE_8021Q && type != ETH_TYPE_8021AD) ||
+		    out->n_tags == ETH_MAX_TAGS) {
 			out->type = type;
 			out->offset = (uint16_t)off;
 			return true;
@@ -49,7 +51,8 @@ bool parse_ethernet(const uint8_t *frame, uint32_t len, struct eth_l3 *out)
 	}
 }
 
-/* Makes the first `need` bytes of a chain contiguous in a new head. NULL: no buffer; m is still the caller's. */
+/* Makes the first `need` bytes of a chain contiguous in a new head. NULL: no buffer; m is still the
+ * caller's. */
 static struct rte_mbuf *pull_up(struct rte_mbuf *m, uint16_t need)
 {
 	struct rte_mbuf *head = rte_pktmbuf_alloc(dp.pool);
@@ -128,7 +131,8 @@ static csum_sum_t chain_sum(const struct rte_mbuf *m, uint32_t off, uint32_t len
 			continue;
 		}
 		n = RTE_MIN(m->data_len - off, len);
-		sum = csum_block_add(sum, csum_partial(rte_pktmbuf_mtod_offset(m, void *, off), n, 0), done);
+		sum = csum_block_add(
+			sum, csum_partial(rte_pktmbuf_mtod_offset(m, void *, off), n, 0), done);
 		done += n;
 		len -= n;
 		off = 0;
@@ -141,19 +145,21 @@ csum_sum_t parse_l4_sum(const struct pkt *p)
 	return chain_sum(p->m, p->ihl, p->nat.l4_len);
 }
 
-/* A kernel or guest leaves the pseudo-header's sum in the checksum field for its hardware to finish. certain: the
- * device says so. Else the field is compared with that sum: a datagram that is right as it stands stays what it is,
- * since a recomputation gives the same value. */
+/* A kernel or guest leaves the pseudo-header's sum in the checksum field for its hardware to
+ * finish. certain: the device says so. Else the field is compared with that sum: a datagram that is
+ * right as it stands stays what it is, since a recomputation gives the same value. */
 static bool complete_checksum(struct pkt *p, const struct rte_ipv4_hdr *ip, bool certain)
 {
 	uint16_t at = ip->next_proto_id == IPPROTO_TCP ? 16 : 6;
-	csum_sum_t pseudo = csum_pseudo_v4(ip->src_addr, ip->dst_addr, ip->next_proto_id, p->nat.l4_len);
+	csum_sum_t pseudo =
+		csum_pseudo_v4(ip->src_addr, ip->dst_addr, ip->next_proto_id, p->nat.l4_len);
 	uint16_t field, sum;
 
 	memcpy(&field, p->nat.l4 + at, 2);
 	if (!certain && field != csum_fold_sum(pseudo))
 		return false;
-	/* the field itself holds the pseudo-header's sum: summing it with the rest adds the pseudo-header */
+	/* the field itself holds the pseudo-header's sum: summing it with the rest adds the
+	 * pseudo-header */
 	field = csum_fold_sum(pseudo);
 	memcpy(p->nat.l4 + at, &field, 2);
 	sum = csum_fold(parse_l4_sum(p));
@@ -163,8 +169,8 @@ static bool complete_checksum(struct pkt *p, const struct rte_ipv4_hdr *ip, bool
 	return true;
 }
 
-/* The transport header: fills ports, and l4_drop where the header contradicts itself. Returns whether it has a checksum
- * with a pseudo-header at a place that is there. */
+/* The transport header: fills ports, and l4_drop where the header contradicts itself. Returns
+ * whether it has a checksum with a pseudo-header at a place that is there. */
 static bool parse_l4(struct pkt *p, uint8_t proto)
 {
 	struct nat_pkt *n = &p->nat;
@@ -211,15 +217,25 @@ static bool parse_l4(struct pkt *p, uint8_t proto)
 			return false;
 		}
 		switch (l4[0]) {
-		case 8: case 13: case 15: case 17:	/* echo, timestamp, information, mask: requests */
+		case 8:
+		case 13:
+		case 15:
+		case 17: /* echo, timestamp, information, mask: requests */
 			n->key.kind = NAT_KIND_ICMP_REQUEST;
 			memcpy(&n->key.sport_be, l4 + 4, 2);
 			break;
-		case 0: case 14: case 16: case 18:	/* and their replies */
+		case 0:
+		case 14:
+		case 16:
+		case 18: /* and their replies */
 			n->key.kind = NAT_KIND_ICMP_REPLY;
 			memcpy(&n->key.dport_be, l4 + 4, 2);
 			break;
-		case 3: case 4: case 5: case 11: case 12:
+		case 3:
+		case 4:
+		case 5:
+		case 11:
+		case 12:
 			n->flags |= NAT_PKT_ICMP_ERROR;
 			break;
 		default:
@@ -240,7 +256,8 @@ static enum parse_result drop(struct pkt *p, enum fwd_drop why)
 	return PARSE_DROP;
 }
 
-/* Addresses that never are a source or destination on a link (RFC 1812 5.3.7, RFC 1122 3.2.1.3, RFC 6890). */
+/* Addresses that never are a source or destination on a link (RFC 1812 5.3.7, RFC 1122 3.2.1.3, RFC
+ * 6890). */
 static int check_addresses(const struct dp_iface *iface, rte_be32_t src_be, rte_be32_t dst_be)
 {
 	uint32_t src = rte_be_to_cpu_32(src_be), dst = rte_be_to_cpu_32(dst_be);
@@ -265,8 +282,8 @@ static int check_addresses(const struct dp_iface *iface, rte_be32_t src_be, rte_
 	return -1;
 }
 
-enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, struct rte_mbuf *m, bool trusted,
-			    struct pkt *p, uint64_t *completed)
+enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, struct rte_mbuf *m,
+			    bool trusted, struct pkt *p, uint64_t *completed)
 {
 	struct nat_pkt *n = &p->nat;
 	struct rte_ipv4_hdr *ip;
@@ -283,12 +300,13 @@ enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, str
 	n->verdict = NAT_PASS;
 	n->session = NAT_NONE;
 
-	/* RFC 1812 5.2.2: (1) long enough, (2) checksum, (3) version, (4) header length, (5) total length; the
-	 * checksum is read last, since it depends on the header length */
+	/* RFC 1812 5.2.2: (1) long enough, (2) checksum, (3) version, (4) header length, (5) total
+	 * length; the checksum is read last, since it depends on the header length */
 	if (unlikely(m->pkt_len < sizeof(*ip)))
 		return drop(p, FWD_D_ip4_truncated);
 	if (unlikely(m->data_len < m->pkt_len && m->data_len < HEADERS_MAX)) {
-		struct rte_mbuf *head = pull_up(m, (uint16_t)RTE_MIN(m->pkt_len, (uint32_t)HEADERS_MAX));
+		struct rte_mbuf *head =
+			pull_up(m, (uint16_t)RTE_MIN(m->pkt_len, (uint32_t)HEADERS_MAX));
 
 		if (head == NULL)
 			return drop(p, FWD_D_not_linear);
@@ -304,7 +322,8 @@ enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, str
 	if (unlikely(total > m->pkt_len))
 		return drop(p, FWD_D_ip4_bad_total_length);
 	if (unlikely(ihl > total))
-		return drop(p, total < sizeof(*ip) ? FWD_D_ip4_bad_total_length : FWD_D_ip4_bad_header_length);
+		return drop(p, total < sizeof(*ip) ? FWD_D_ip4_bad_total_length
+						   : FWD_D_ip4_bad_header_length);
 	switch (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) {
 	case RTE_MBUF_F_RX_IP_CKSUM_GOOD:
 		break;
@@ -344,9 +363,11 @@ enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, str
 		has_csum = parse_l4(p, ip->next_proto_id);
 
 	if (has_csum && p->l4_drop == 0 && !trusted) {
-		bool none = (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE;
+		bool none =
+			(m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE;
 
-		if (unlikely(none || (iface->flags & IFACE_COMPLETE_CSUM)) && complete_checksum(p, ip, none)) {
+		if (unlikely(none || (iface->flags & IFACE_COMPLETE_CSUM)) &&
+		    complete_checksum(p, ip, none)) {
 			(*completed)++;
 			/* right by how it was made: nobody needs to sum it again */
 			m->ol_flags &= ~RTE_MBUF_F_RX_L4_CKSUM_MASK;
@@ -357,8 +378,8 @@ enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, str
 	return PARSE_IP4;
 }
 
-enum parse_result parse_frame(const struct fwd_snapshot *snap, struct rte_mbuf *m, uint16_t port, struct pkt *p,
-			      uint64_t *completed)
+enum parse_result parse_frame(const struct fwd_snapshot *snap, struct rte_mbuf *m, uint16_t port,
+			      struct pkt *p, uint64_t *completed)
 {
 	const struct dp_port *dport = &snap->ports[port];
 	const struct rte_ether_hdr *eth;
@@ -368,8 +389,10 @@ enum parse_result parse_frame(const struct fwd_snapshot *snap, struct rte_mbuf *
 
 	p->m = m;
 	p->nat.iface = id;
-	if (unlikely(m->data_len < sizeof(*eth) + 2 * sizeof(struct rte_vlan_hdr) && m->nb_segs > 1)) {
-		struct rte_mbuf *head = pull_up(m, (uint16_t)RTE_MIN(m->pkt_len, (uint32_t)HEADERS_MAX));
+	if (unlikely(m->data_len < sizeof(*eth) + 2 * sizeof(struct rte_vlan_hdr) &&
+		     m->nb_segs > 1)) {
+		struct rte_mbuf *head =
+			pull_up(m, (uint16_t)RTE_MIN(m->pkt_len, (uint32_t)HEADERS_MAX));
 
 		if (head == NULL)
 			return drop(p, FWD_D_not_linear);
@@ -381,7 +404,7 @@ enum parse_result parse_frame(const struct fwd_snapshot *snap, struct rte_mbuf *
 
 	if (likely(eth->ether_type == RTE_BE16(ETH_TYPE_IPV4) &&
 		   !(m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED))) {
-		l3 = (struct eth_l3){ .offset = sizeof(*eth), .type = ETH_TYPE_IPV4 };
+		l3 = (struct eth_l3){.offset = sizeof(*eth), .type = ETH_TYPE_IPV4};
 	} else {
 		if (!parse_ethernet((const uint8_t *)eth, m->data_len, &l3))
 			return drop(p, FWD_D_eth_runt);
@@ -389,10 +412,11 @@ enum parse_result parse_frame(const struct fwd_snapshot *snap, struct rte_mbuf *
 			l3.vlan = m->vlan_tci & 0xfff;
 			l3.n_tags++;
 		}
-		if (l3.n_tags > 1)	/* stacked tags: of no interface */
+		if (l3.n_tags > 1) /* stacked tags: of no interface */
 			return drop(p, FWD_D_vlan_unknown);
-		if (l3.vlan != 0) {	/* VLAN id 0 is a priority tag: the native interface */
-			id = dport->vlan_iface != NULL ? dport->vlan_iface[l3.vlan] : FWD_IFACE_NONE;
+		if (l3.vlan != 0) { /* VLAN id 0 is a priority tag: the native interface */
+			id = dport->vlan_iface != NULL ? dport->vlan_iface[l3.vlan]
+						       : FWD_IFACE_NONE;
 			p->nat.iface = id;
 		}
 	}
@@ -423,45 +447,57 @@ enum parse_result parse_frame(const struct fwd_snapshot *snap, struct rte_mbuf *
 
 /* ---- the fast way ---------------------------------------------------------------------------- */
 
-/* First octets that neither a source nor a destination has on a link: check_addresses() says which drop that is. */
-static const bool never[256] = { [0] = true, [127] = true, [IP4_MULTICAST >> 24 ... 255] = true };
+/* First octets that neither a source nor a destination has on a link: check_addresses() says which
+ * drop that is. */
+static const bool never[256] = {[0] = true, [127] = true, [IP4_MULTICAST >> 24 ... 255] = true};
 
 /* Device flags by which a frame is none for the fast way: BAD is a part of NONE, too. */
-#define RX_NOT_PLAIN (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD)
+#define RX_NOT_PLAIN                                                                               \
+	(RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD)
 
 /* All bytes that are read here, whatever the protocol. */
-#define PLAIN_MIN (sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_tcp_hdr))
+#define PLAIN_MIN                                                                                  \
+	(sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_tcp_hdr))
 
 /* Sixteen bytes at once, by whatever the CPU has for it. */
 typedef uint32_t vector __attribute__((vector_size(16)));
 
 /* What each frame of an interface is compared with, laid out once for a burst. */
 struct plain {
-	vector head, head_mask;	/* of the frame's first 16 bytes: own MAC address, IPv4, version 4, header of 20 bytes */
+	vector head, head_mask; /* of the frame's first 16 bytes: own MAC address, IPv4, version 4,
+				   header of 20 bytes */
 	uint16_t iface;
-	unsigned n_own;			/* vectors of four */
-	vector own[FWD_IFACE_ADDRS / 2];	/* no sources: own addresses and broadcast addresses; the rest is 0 */
+	unsigned n_own; /* vectors of four */
+	vector own[FWD_IFACE_ADDRS /
+		   2]; /* no sources: own addresses and broadcast addresses; the rest is 0 */
 };
 
-/* Where a transport header says how long it is, or what it heads: the 16 bits at byte `at`, shifted and masked. A row
- * instead of a branch, which TCP and UDP mixed would mispredict. Other protocols' lengths are 0, which is too short. */
+/* Where a transport header says how long it is, or what it heads: the 16 bits at byte `at`, shifted
+ * and masked. A row instead of a branch, which TCP and UDP mixed would mispredict. Other protocols'
+ * lengths are 0, which is too short. */
 static const struct l4_shape {
 	uint8_t at, shift;
-	uint8_t short_of;	/* a length up to this one is too short */
-	uint8_t flags_mask;	/* of byte 13 */
+	uint8_t short_of;   /* a length up to this one is too short */
+	uint8_t flags_mask; /* of byte 13 */
 	uint16_t mask;
-	uint16_t pad;		/* 8 bytes: to be indexed without a multiplication */
+	uint16_t pad; /* 8 bytes: to be indexed without a multiplication */
 } l4_shapes[256] = {
-	[IPPROTO_UDP] = { .at = 4, .short_of = sizeof(struct rte_udp_hdr) - 1, .mask = 0xffff },
-	[IPPROTO_TCP] = { .at = 12, .shift = 10, .short_of = sizeof(struct rte_tcp_hdr) - 1, .mask = 0xf << 2,
-			  .flags_mask = 0xff },
+	[IPPROTO_UDP] = {.at = 4, .short_of = sizeof(struct rte_udp_hdr) - 1, .mask = 0xffff},
+	[IPPROTO_TCP] = {.at = 12,
+			 .shift = 10,
+			 .short_of = sizeof(struct rte_tcp_hdr) - 1,
+			 .mask = 0xf << 2,
+			 .flags_mask = 0xff},
 };
 
-_Static_assert(offsetof(struct nat_key, dst_be) == 4 && offsetof(struct nat_key, sport_be) == 8 &&
-	       offsetof(struct nat_key, dport_be) == 10 && offsetof(struct nat_key, proto) == 12 &&
-	       offsetof(struct nat_key, kind) == 13 && offsetof(struct nat_key, table) == 14 && NAT_KIND_FLOW == 0,
-	       "a key begins as addresses and ports lie in a packet, and ends as its protocol and zeros");
-_Static_assert(offsetof(struct nat_pkt, l4_avail) == offsetof(struct nat_pkt, l4_len) + 2, "stored as one word");
+_Static_assert(
+	offsetof(struct nat_key, dst_be) == 4 && offsetof(struct nat_key, sport_be) == 8 &&
+		offsetof(struct nat_key, dport_be) == 10 && offsetof(struct nat_key, proto) == 12 &&
+		offsetof(struct nat_key, kind) == 13 && offsetof(struct nat_key, table) == 14 &&
+		NAT_KIND_FLOW == 0,
+	"a key begins as addresses and ports lie in a packet, and ends as its protocol and zeros");
+_Static_assert(offsetof(struct nat_pkt, l4_avail) == offsetof(struct nat_pkt, l4_len) + 2,
+	       "stored as one word");
 
 static inline unsigned load_be16(const uint8_t *p)
 {
@@ -470,8 +506,9 @@ static inline unsigned load_be16(const uint8_t *p)
 
 static void plain_init(struct plain *f, const struct dp_iface *iface, uint16_t id)
 {
-	static const uint8_t mask[16] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, [12] = 0xff, 0xff, 0xff };
-	uint8_t head[16] = { [12] = ETH_TYPE_IPV4 >> 8, ETH_TYPE_IPV4 & 0xff, RTE_IPV4_VHL_DEF };
+	static const uint8_t mask[16] = {0xff, 0xff,	    0xff, 0xff, 0xff,
+					 0xff, [12] = 0xff, 0xff, 0xff};
+	uint8_t head[16] = {[12] = ETH_TYPE_IPV4 >> 8, ETH_TYPE_IPV4 & 0xff, RTE_IPV4_VHL_DEF};
 
 	memcpy(head, &iface->mac, sizeof(iface->mac));
 	memcpy(&f->head, head, sizeof(f->head));
@@ -489,9 +526,10 @@ static void plain_init(struct plain *f, const struct dp_iface *iface, uint16_t i
 }
 
 /* 0: to the interface's address, IPv4 without options, and from none of its own addresses. */
-static __rte_always_inline uint64_t plain_vectors(const struct plain *f, const uint8_t *eth, uint32_t src)
+static __rte_always_inline uint64_t plain_vectors(const struct plain *f, const uint8_t *eth,
+						  uint32_t src)
 {
-	vector all = { src, src, src, src }, bad = (vector)(all == f->own[0]), head;
+	vector all = {src, src, src, src}, bad = (vector)(all == f->own[0]), head;
 	uint64_t half[2];
 
 	for (unsigned i = 1; unlikely(i < f->n_own); i++)
@@ -524,9 +562,11 @@ static __rte_always_inline bool plain_one(const struct plain *f, struct rte_mbuf
 	bad |= m->ol_flags & RX_NOT_PLAIN;
 	bad |= ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK);
 	bad |= never[*(const uint8_t *)&ip->src_addr] | never[*(const uint8_t *)&ip->dst_addr];
-	/* negative where it is not so: the frame holds the datagram, that its transport header, which is long enough */
-	bad |= (uint32_t)((data_len - (int)sizeof(struct rte_ether_hdr) - total) | (l4_len - l4_head) |
-			  (l4_head - shape->short_of - 1)) >> 31;
+	/* negative where it is not so: the frame holds the datagram, that its transport header,
+	 * which is long enough */
+	bad |= (uint32_t)((data_len - (int)sizeof(struct rte_ether_hdr) - total) |
+			  (l4_len - l4_head) | (l4_head - shape->short_of - 1)) >>
+	       31;
 	if (unlikely(bad != 0) || unlikely(!csum_ipv4_header_ok(ip, sizeof(*ip))))
 		return false;
 
@@ -535,14 +575,15 @@ static __rte_always_inline bool plain_one(const struct plain *f, struct rte_mbuf
 	m->pkt_len = (uint32_t)total;
 	m->ol_flags &= RX_KEPT;
 
-	memcpy(&n->key, (const uint8_t *)ip + offsetof(struct rte_ipv4_hdr, src_addr), 8);	/* both addresses, */
-	memcpy((uint8_t *)&n->key + 8, l4, 4);							/* both ports, */
-	proto = rte_cpu_to_le_32(ip->next_proto_id);						/* and the protocol */
+	memcpy(&n->key, (const uint8_t *)ip + offsetof(struct rte_ipv4_hdr, src_addr),
+	       8);				     /* both addresses, */
+	memcpy((uint8_t *)&n->key + 8, l4, 4);	     /* both ports, */
+	proto = rte_cpu_to_le_32(ip->next_proto_id); /* and the protocol */
 	memcpy((uint8_t *)&n->key + 12, &proto, 4);
 	n->ip = (uint8_t *)ip;
 	n->l4 = l4;
 	both = (uint32_t)l4_len * 0x10001u;
-	memcpy((uint8_t *)n + offsetof(struct nat_pkt, l4_len), &both, 4);			/* and l4_avail */
+	memcpy((uint8_t *)n + offsetof(struct nat_pkt, l4_len), &both, 4); /* and l4_avail */
 	n->iface = f->iface;
 	n->flags = NAT_PKT_PLAIN;
 	n->tcp_flags = l4[13] & shape->flags_mask;
@@ -557,8 +598,8 @@ static __rte_always_inline bool plain_one(const struct plain *f, struct rte_mbuf
 	return true;
 }
 
-unsigned parse_plain(const struct fwd_snapshot *snap, struct rte_mbuf **m, unsigned n, uint16_t port, struct pkt *pkts,
-		     uint64_t *bytes)
+unsigned parse_plain(const struct fwd_snapshot *snap, struct rte_mbuf **m, unsigned n,
+		     uint16_t port, struct pkt *pkts, uint64_t *bytes)
 {
 	uint16_t id = snap->ports[port].native_iface;
 	const struct dp_iface *iface = &snap->ifaces[id < FWD_MAX_IFACES ? id : 0];
@@ -566,13 +607,14 @@ unsigned parse_plain(const struct fwd_snapshot *snap, struct rte_mbuf **m, unsig
 	uint64_t sum = 0;
 	unsigned i;
 
-	if (unlikely(id >= FWD_MAX_IFACES || (iface->flags & (IFACE_PRESENT | IFACE_COMPLETE_CSUM)) != IFACE_PRESENT))
+	if (unlikely(id >= FWD_MAX_IFACES ||
+		     (iface->flags & (IFACE_PRESENT | IFACE_COMPLETE_CSUM)) != IFACE_PRESENT))
 		return 0;
 	plain_init(&f, iface, id);
 	for (i = 0; i < n && i < PREFETCH_AHEAD; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
 	for (i = 0; i < n; i++) {
-		uint32_t len = m[i]->data_len;	/* a plain frame is in one segment */
+		uint32_t len = m[i]->data_len; /* a plain frame is in one segment */
 
 		if (i + PREFETCH_AHEAD < n)
 			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH_AHEAD], void *));

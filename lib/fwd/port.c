@@ -21,29 +21,30 @@
 #include "port.h"
 #include "xdp.h"
 
-#define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 4)	/* Ethernet and an 802.1Q tag */
+#define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 4) /* Ethernet and an 802.1Q tag */
 #define DESCRIPTORS    1024
-#define OBJECT_HEADER  RTE_CACHE_LINE_SIZE	/* of mempool objects */
+#define OBJECT_HEADER  RTE_CACHE_LINE_SIZE /* of mempool objects */
 #define FULL_ARGS_LEN  (FWD_DEVARGS_LEN + 128)
 
-/* What we must know of DPDK's virtual drivers, beyond what they tell of themselves. By prefix of the device's name. */
+/* What we must know of DPDK's virtual drivers, beyond what they tell of themselves. By prefix of
+ * the device's name. */
 static const struct driver_traits {
 	const char *prefix;
-	const char *queues_arg;	/* devargs key for the number of queues */
+	const char *queues_arg; /* devargs key for the number of queues */
 	bool by_netdev;		/* iface= names a kernel interface that exists */
 	bool paired;		/* as many transmit as receive queues */
-	bool any_length;	/* takes frames longer than a buffer apart without RX_OFFLOAD_SCATTER */
+	bool any_length; /* takes frames longer than a buffer apart without RX_OFFLOAD_SCATTER */
 	bool leaves_checksums;
 } drivers[] = {
-	{ .prefix = "net_af_xdp", .queues_arg = "queue_count", .by_netdev = true, .paired = true },
-	{ .prefix = "net_af_packet", .queues_arg = "qpairs", .by_netdev = true, .paired = true },
-	{ .prefix = "net_tap", .paired = true, .leaves_checksums = true },
-	{ .prefix = "net_virtio", .queues_arg = "queues", .paired = true, .leaves_checksums = true },
-	{ .prefix = "net_vhost", .queues_arg = "queues", .leaves_checksums = true },
-	{ .prefix = "net_memif", .any_length = true },
-	{ .prefix = "net_pcap", .any_length = true },
-	{ .prefix = "net_ring", .any_length = true },
-	{ .prefix = "net_null", .any_length = true },
+	{.prefix = "net_af_xdp", .queues_arg = "queue_count", .by_netdev = true, .paired = true},
+	{.prefix = "net_af_packet", .queues_arg = "qpairs", .by_netdev = true, .paired = true},
+	{.prefix = "net_tap", .paired = true, .leaves_checksums = true},
+	{.prefix = "net_virtio", .queues_arg = "queues", .paired = true, .leaves_checksums = true},
+	{.prefix = "net_vhost", .queues_arg = "queues", .leaves_checksums = true},
+	{.prefix = "net_memif", .any_length = true},
+	{.prefix = "net_pcap", .any_length = true},
+	{.prefix = "net_ring", .any_length = true},
+	{.prefix = "net_null", .any_length = true},
 };
 
 /* Ports that port_open() gave out. */
@@ -51,11 +52,11 @@ static bool in_use[RTE_MAX_ETHPORTS];
 
 /* What port_open() works out before the device exists. */
 struct plan {
-	const struct driver_traits *driver;	/* NULL: another */
+	const struct driver_traits *driver; /* NULL: another */
 	bool af_xdp;
 	bool own_program;
 	unsigned first_queue;
-	char full[FULL_ARGS_LEN];	/* devargs with what we add */
+	char full[FULL_ARGS_LEN]; /* devargs with what we add */
 };
 
 static bool has_prefix(const char *s, const char *prefix)
@@ -65,8 +66,9 @@ static bool has_prefix(const char *s, const char *prefix)
 
 /* ---- what DPDK says -------------------------------------------------------------------------- */
 
-/* DPDK's functions return numbers and log words. While capture is on, its log lines go on as before, and the first one
- * at error level by a driver (EAL's own only repeat that something failed) is kept. */
+/* DPDK's functions return numbers and log words. While capture is on, its log lines go on as
+ * before, and the first one at error level by a driver (EAL's own only repeat that something
+ * failed) is kept. */
 static struct {
 	FILE *before, *tee;
 	char said[160];
@@ -89,7 +91,8 @@ static void capture_line(const char *line, size_t len)
 static ssize_t capture_write(void *cookie, const char *buf, size_t len)
 {
 	RTE_SET_USED(cookie);
-	if (rte_log_cur_msg_loglevel() <= (int)RTE_LOG_ERR && rte_lcore_id() == rte_get_main_lcore())
+	if (rte_log_cur_msg_loglevel() <= (int)RTE_LOG_ERR &&
+	    rte_lcore_id() == rte_get_main_lcore())
 		capture_line(buf, len);
 	fwrite(buf, 1, len, capture.before);
 	fflush(capture.before);
@@ -101,7 +104,7 @@ static void capture_start(void)
 	capture.said[0] = '\0';
 	capture.by_driver = false;
 	capture.before = rte_log_get_stream();
-	capture.tee = fopencookie(NULL, "w", (cookie_io_functions_t) { .write = capture_write });
+	capture.tee = fopencookie(NULL, "w", (cookie_io_functions_t){.write = capture_write});
 	if (capture.tee)
 		rte_openlog_stream(capture.tee);
 }
@@ -119,10 +122,12 @@ static void capture_stop(void)
 static int dpdk_err(struct fwd_err *err, int rc, const char *devargs, const char *what)
 {
 	if (capture.said[0] && capture.by_driver)
-		return dp_err(err, rc == -1 ? -EINVAL : rc, "device '%s': %s: %s", devargs, what, capture.said);
+		return dp_err(err, rc == -1 ? -EINVAL : rc, "device '%s': %s: %s", devargs, what,
+			      capture.said);
 	if (rc == -1)
-		return dp_err(err, -EINVAL, "device '%s': %s: its driver refused (are all arguments right?)", devargs,
-			      what);
+		return dp_err(err, -EINVAL,
+			      "device '%s': %s: its driver refused (are all arguments right?)",
+			      devargs, what);
 	return dp_err(err, rc, "device '%s': %s: %s", devargs, what, strerror(-rc));
 }
 
@@ -140,10 +145,11 @@ static unsigned object_size(const struct rte_mempool *mp)
 }
 
 /*
- * AF_XDP shares the whole pool's memory with the kernel, and DPDK's driver reckons its size as objects times object
- * size from the first one on. rte_pktmbuf_pool_create() leaves gaps so that no object crosses a page, which with 4 KiB
- * pages puts a third of the objects past that end, and with huge pages a few. Here there are no gaps: with IOVA as VA
- * objects may cross pages, also for hardware; with physical addresses they take as much as fits pages without a rest.
+ * AF_XDP shares the whole pool's memory with the kernel, and DPDK's driver reckons its size as
+ * objects times object size from the first one on. rte_pktmbuf_pool_create() leaves gaps so that no
+ * object crosses a page, which with 4 KiB pages puts a third of the objects past that end, and with
+ * huge pages a few. Here there are no gaps: with IOVA as VA objects may cross pages, also for
+ * hardware; with physical addresses they take as much as fits pages without a rest.
  */
 static int populate(struct rte_mempool *mp, unsigned n)
 {
@@ -154,25 +160,29 @@ static int populate(struct rte_mempool *mp, unsigned n)
 
 	if (snprintf(name, sizeof(name), "tp_%s", mp->name) >= (int)sizeof(name))
 		return -ENAMETOOLONG;
-	mz = rte_memzone_reserve_aligned(name, (size_t)n * object_size(mp), mp->socket_id, 0, sysconf(_SC_PAGESIZE));
+	mz = rte_memzone_reserve_aligned(name, (size_t)n * object_size(mp), mp->socket_id, 0,
+					 sysconf(_SC_PAGESIZE));
 	if (!mz)
 		return -rte_errno;
 	zone = (void *)(uintptr_t)mz;
 	if (rte_eal_iova_mode() == RTE_IOVA_VA)
 		rc = rte_mempool_populate_iova(mp, mz->addr, mz->iova, mz->len, free_zone, zone);
 	else
-		rc = rte_mempool_populate_virt(mp, mz->addr, mz->len, mz->hugepage_sz, free_zone, zone);
+		rc = rte_mempool_populate_virt(mp, mz->addr, mz->len, mz->hugepage_sz, free_zone,
+					       zone);
 	if (rc > 0)
 		return rc == (int)n ? 0 : -ENOMEM;
 	rte_memzone_free(mz);
 	return rc;
 }
 
-struct rte_mempool *port_pool_create(const char *name, unsigned n, unsigned cache, uint16_t priv_size, uint16_t room,
-				     struct fwd_err *err)
+struct rte_mempool *port_pool_create(const char *name, unsigned n, unsigned cache,
+				     uint16_t priv_size, uint16_t room, struct fwd_err *err)
 {
-	struct rte_pktmbuf_pool_private priv = { .mbuf_data_room_size = room, .mbuf_priv_size = priv_size };
-	unsigned size = sizeof(struct rte_mbuf) + priv_size + room, flags = RTE_MEMPOOL_F_NO_IOVA_CONTIG;
+	struct rte_pktmbuf_pool_private priv = {.mbuf_data_room_size = room,
+						.mbuf_priv_size = priv_size};
+	unsigned size = sizeof(struct rte_mbuf) + priv_size + room,
+		 flags = RTE_MEMPOOL_F_NO_IOVA_CONTIG;
 	struct rte_mempool *mp;
 	int rc;
 
@@ -193,7 +203,8 @@ struct rte_mempool *port_pool_create(const char *name, unsigned n, unsigned cach
 	}
 	if (rc) {
 		rte_mempool_free(mp);
-		dp_err(err, rc, "%u packet buffers of %u bytes: %s: reserve more huge pages", n, size, strerror(-rc));
+		dp_err(err, rc, "%u packet buffers of %u bytes: %s: reserve more huge pages", n,
+		       size, strerror(-rc));
 		return NULL;
 	}
 	rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL);
@@ -214,10 +225,12 @@ static bool xdp_pool_fits(struct rte_mempool *mp)
 	uintptr_t first = (uintptr_t)STAILQ_FIRST(&mp->mem_list)->addr, highest = 0;
 
 	rte_mempool_obj_iter(mp, note_highest, &highest);
-	return highest + mp->elt_size + mp->trailer_size <= first + (uintptr_t)mp->populated_size * object_size(mp);
+	return highest + mp->elt_size + mp->trailer_size <=
+	       first + (uintptr_t)mp->populated_size * object_size(mp);
 }
 
-/* The longest frame that a buffer takes from the kernel, which leaves its own headroom behind ours. */
+/* The longest frame that a buffer takes from the kernel, which leaves its own headroom behind ours.
+ */
 static unsigned xdp_frame_room(struct rte_mempool *mp)
 {
 	return rte_pktmbuf_data_room_size(mp) - RTE_PKTMBUF_HEADROOM - XDP_PACKET_HEADROOM;
@@ -238,8 +251,9 @@ static const struct driver_traits *find_driver(const char *name)
 
 static bool looks_like_pci(const char *name)
 {
-	return has_prefix(name, "pci:") || (strspn(name, "0123456789abcdefABCDEF:.") == strlen(name) &&
-					    strchr(name, ':') && strchr(name, '.'));
+	return has_prefix(name, "pci:") ||
+	       (strspn(name, "0123456789abcdefABCDEF:.") == strlen(name) && strchr(name, ':') &&
+		strchr(name, '.'));
 }
 
 static int check_text(const char *devargs, struct fwd_err *err)
@@ -247,31 +261,38 @@ static int check_text(const char *devargs, struct fwd_err *err)
 	const char *c;
 
 	if (!devargs[0])
-		return dp_err(err, -EINVAL, "the device is missing, such as net_af_xdp0,iface=eth0");
+		return dp_err(err, -EINVAL,
+			      "the device is missing, such as net_af_xdp0,iface=eth0");
 	if (strnlen(devargs, FWD_DEVARGS_LEN) == FWD_DEVARGS_LEN)
-		return dp_err(err, -EINVAL, "the device takes at most %u characters", FWD_DEVARGS_LEN - 1);
+		return dp_err(err, -EINVAL, "the device takes at most %u characters",
+			      FWD_DEVARGS_LEN - 1);
 	for (c = devargs; *c; c++)
 		if (!isgraph((unsigned char)*c))
-			return dp_err(err, -EINVAL, "the device has a space or an unprintable character at "
-				      "position %u", (unsigned)(c - devargs) + 1);
+			return dp_err(err, -EINVAL,
+				      "the device has a space or an unprintable character at "
+				      "position %u",
+				      (unsigned)(c - devargs) + 1);
 	if (strcspn(devargs, ",") == 0 || strcspn(devargs, ",") >= RTE_DEV_NAME_MAX_LEN)
-		return dp_err(err, -EINVAL, "device '%s': its name takes 1 to %u characters", devargs,
-			      RTE_DEV_NAME_MAX_LEN - 1);
+		return dp_err(err, -EINVAL, "device '%s': its name takes 1 to %u characters",
+			      devargs, RTE_DEV_NAME_MAX_LEN - 1);
 	return 0;
 }
 
-static int check_netdev(struct port *p, const char *iface, struct netdev_info *info, struct fwd_err *err)
+static int check_netdev(struct port *p, const char *iface, struct netdev_info *info,
+			struct fwd_err *err)
 {
 	int rc;
 
 	if (!iface)
-		return dp_err(err, -EINVAL, "device '%s': which network interface? (%s,iface=NAME)", p->devargs,
-			      p->name);
+		return dp_err(err, -EINVAL, "device '%s': which network interface? (%s,iface=NAME)",
+			      p->devargs, p->name);
 	rc = netdev_info(iface, info);
 	if (rc == -ENODEV)
-		return dp_err(err, rc, "device '%s': there is no network interface '%s'", p->devargs, iface);
+		return dp_err(err, rc, "device '%s': there is no network interface '%s'",
+			      p->devargs, iface);
 	if (rc)
-		return dp_err(err, rc, "device '%s': network interface '%s': %s", p->devargs, iface, strerror(-rc));
+		return dp_err(err, rc, "device '%s': network interface '%s': %s", p->devargs, iface,
+			      strerror(-rc));
 	rte_strscpy(p->netdev, iface, sizeof(p->netdev));
 	p->ifindex = info->ifindex;
 	return 0;
@@ -285,17 +306,22 @@ static int plan_queues(struct port *p, struct plan *plan, const struct rte_kvarg
 	size_t len = strlen(plan->full);
 
 	if (p->rxqs > FWD_MAX_QUEUES)
-		return dp_err(err, -EINVAL, "device '%s': at most %u receive queues", p->devargs, FWD_MAX_QUEUES);
+		return dp_err(err, -EINVAL, "device '%s': at most %u receive queues", p->devargs,
+			      FWD_MAX_QUEUES);
 	if (plan->af_xdp && p->rxqs > RTE_MAX(netdev->combined, 1u))
-		return dp_err(err, -EINVAL, "device '%s': %u receive queues, but %s has %u combined queue%s (ethtool "
-			      "-l), and DPDK's AF_XDP driver takes no others", p->devargs, p->rxqs, p->netdev,
-			      RTE_MAX(netdev->combined, 1u), netdev->combined > 1 ? "s" : "");
+		return dp_err(
+			err, -EINVAL,
+			"device '%s': %u receive queues, but %s has %u combined queue%s (ethtool "
+			"-l), and DPDK's AF_XDP driver takes no others",
+			p->devargs, p->rxqs, p->netdev, RTE_MAX(netdev->combined, 1u),
+			netdev->combined > 1 ? "s" : "");
 	if (key && p->rxqs > 1 && !(args && rte_kvargs_get(args, key)))
 		snprintf(plan->full + len, sizeof(plan->full) - len, ",%s=%u", key, p->rxqs);
 	return 0;
 }
 
-static int make_plan(struct port *p, struct plan *plan, struct netdev_info *netdev, struct fwd_err *err)
+static int make_plan(struct port *p, struct plan *plan, struct netdev_info *netdev,
+		     struct fwd_err *err)
 {
 	const char *comma = strchr(p->devargs, ','), *iface, *first;
 	struct rte_kvargs *args = NULL;
@@ -311,8 +337,10 @@ static int make_plan(struct port *p, struct plan *plan, struct netdev_info *netd
 	if (comma && comma[1]) {
 		args = rte_kvargs_parse(comma + 1, NULL);
 		if (!args)
-			return dp_err(err, -EINVAL, "device '%s': what follows the name must be key=value pairs, "
-				      "with commas between", p->devargs);
+			return dp_err(err, -EINVAL,
+				      "device '%s': what follows the name must be key=value pairs, "
+				      "with commas between",
+				      p->devargs);
 	}
 	plan->af_xdp = has_prefix(plan->driver->prefix, "net_af_xdp");
 	if (plan->driver->by_netdev) {
@@ -335,23 +363,28 @@ static int make_plan(struct port *p, struct plan *plan, struct netdev_info *netd
 static int check_xdp_pool(const struct port *p, struct rte_mempool *pool, struct fwd_err *err)
 {
 	if (!xdp_pool_fits(pool))
-		return dp_err(err, -ENOTSUP, "device '%s': AF_XDP needs packet buffers in one piece without gaps "
-			      "(port_pool_create)", p->devargs);
+		return dp_err(err, -ENOTSUP,
+			      "device '%s': AF_XDP needs packet buffers in one piece without gaps "
+			      "(port_pool_create)",
+			      p->devargs);
 	/* The driver takes 2048 for each queue, and loses them where it fails. */
 	if (rte_mempool_avail_count(pool) < p->rxqs * 2048u + 1024u)
-		return dp_err(err, -ENOBUFS, "device '%s': too few packet buffers are free: %u, and AF_XDP takes "
-			      "2048 for each queue", p->devargs, rte_mempool_avail_count(pool));
+		return dp_err(err, -ENOBUFS,
+			      "device '%s': too few packet buffers are free: %u, and AF_XDP takes "
+			      "2048 for each queue",
+			      p->devargs, rte_mempool_avail_count(pool));
 	return 0;
 }
 
 /* Settings of the kernel interface, and the XDP claims and trials, before the driver sees it. */
-static int prepare_netdev(struct port *p, struct plan *plan, const struct netdev_info *netdev, uint16_t mtu,
-			  struct rte_mempool *pool, struct fwd_err *err)
+static int prepare_netdev(struct port *p, struct plan *plan, const struct netdev_info *netdev,
+			  uint16_t mtu, struct rte_mempool *pool, struct fwd_err *err)
 {
 	size_t len = strlen(plan->full);
 	int rc;
 
-	rc = netdev_prepare(p->netdev, plan->af_xdp && !plan->first_queue ? p->rxqs : 0, &p->undo, err);
+	rc = netdev_prepare(p->netdev, plan->af_xdp && !plan->first_queue ? p->rxqs : 0, &p->undo,
+			    err);
 	if (rc || !plan->af_xdp)
 		return rc;
 	rc = check_xdp_pool(p, pool, err);
@@ -359,18 +392,20 @@ static int prepare_netdev(struct port *p, struct plan *plan, const struct netdev
 		return rc;
 	p->max_mtu = RTE_MIN(xdp_frame_room(pool) - FRAME_OVERHEAD, (unsigned)FWD_MTU_MAX);
 	if (mtu > p->max_mtu)
-		return dp_err(err, -EINVAL, "device '%s': MTU %u is too large: at most %u with AF_XDP", p->devargs,
-			      mtu, p->max_mtu);
+		return dp_err(err, -EINVAL,
+			      "device '%s': MTU %u is too large: at most %u with AF_XDP",
+			      p->devargs, mtu, p->max_mtu);
 	/* XDP refuses an interface whose MTU is too large for it, so first that. */
 	p->own_mtu = netdev->mtu <= p->max_mtu ? netdev->mtu : RTE_ETHER_MTU;
 	p->mtu = mtu ? mtu : p->own_mtu;
 	rc = p->mtu == netdev->mtu ? 0 : netdev_set_mtu(p->netdev, p->mtu);
 	if (rc)
-		return dp_err(err, rc, "device '%s': MTU %u of %s: %s", p->devargs, p->mtu, p->netdev,
-			      strerror(-rc));
+		return dp_err(err, rc, "device '%s': MTU %u of %s: %s", p->devargs, p->mtu,
+			      p->netdev, strerror(-rc));
 	rc = xdp_open(p->netdev, p->ifindex, plan->first_queue, plan->own_program, &p->steer, err);
 	if (!rc && plan->own_program)
-		snprintf(plan->full + len, sizeof(plan->full) - len, ",xdp_prog=%s", xdp_program_path(p->steer));
+		snprintf(plan->full + len, sizeof(plan->full) - len, ",xdp_prog=%s",
+			 xdp_program_path(p->steer));
 	return rc;
 }
 
@@ -385,32 +420,42 @@ static int plug(struct port *p, const struct plan *plan, struct fwd_err *err)
 	/* Given to EAL by its options: it is there already, and ours to take over as it is. */
 	if (rte_eth_dev_get_port_by_name(p->name, &id) == 0) {
 		if (in_use[id] || strchr(p->devargs, ','))
-			return dp_err(err, -EEXIST, "device '%s': a port of the name %s exists already", p->devargs,
-				      p->name);
+			return dp_err(err, -EEXIST,
+				      "device '%s': a port of the name %s exists already",
+				      p->devargs, p->name);
 		p->port_id = id;
 		return 0;
 	}
-	errno = 0;	/* the AF_XDP driver of 22.11 takes an old EOPNOTSUPP for a fresh one */
+	errno = 0; /* the AF_XDP driver of 22.11 takes an old EOPNOTSUPP for a fresh one */
 	rc = rte_dev_probe(plan->full);
 	if (rc && looks_like_pci(p->name))
 		return dp_err(err, rc, "device '%s': %s: %s%s%s", p->devargs,
-			      rc == -ENODEV ? "no such PCI device, or EAL looks for none (give -a ADDRESS after -- at "
-			      "start, and bind it to vfio-pci)" : "can't be attached",
+			      rc == -ENODEV ? "no such PCI device, or EAL looks for none (give -a "
+					      "ADDRESS after -- at "
+					      "start, and bind it to vfio-pci)"
+					    : "can't be attached",
 			      strerror(-rc), capture.said[0] ? ": " : "", capture.said);
 	/* EAL knows no bus that has a driver for the name. */
 	if (rc == -EFAULT && !plan->driver)
-		return dp_err(err, -ENODEV, "device '%s': no DPDK driver for %s: unknown, or not installed (names "
-			      "begin with the driver's: net_af_xdp0, net_tap1)", p->devargs, p->name);
+		return dp_err(
+			err, -ENODEV,
+			"device '%s': no DPDK driver for %s: unknown, or not installed (names "
+			"begin with the driver's: net_af_xdp0, net_tap1)",
+			p->devargs, p->name);
 	if (rc == -EFAULT && !capture.by_driver)
-		return dp_err(err, -ENODEV, "device '%s': DPDK's driver for %s is not installed (Debian: "
-			      "librte-net-*)", p->devargs, plan->driver->prefix);
+		return dp_err(err, -ENODEV,
+			      "device '%s': DPDK's driver for %s is not installed (Debian: "
+			      "librte-net-*)",
+			      p->devargs, plan->driver->prefix);
 	if (rc)
-		return dpdk_err(err, rc, p->devargs, geteuid() == 0 ? "can't be attached" :
-				"can't be attached (it may need root)");
+		return dpdk_err(err, rc, p->devargs,
+				geteuid() == 0 ? "can't be attached"
+					       : "can't be attached (it may need root)");
 
 	if (rte_eth_dev_get_port_by_name(p->name, &id)) {
 		id = RTE_MAX_ETHPORTS;
-		RTE_ETH_FOREACH_MATCHING_DEV(id, p->devargs, &it) {
+		RTE_ETH_FOREACH_MATCHING_DEV(id, p->devargs, &it)
+		{
 			rte_eth_iterator_cleanup(&it);
 			break;
 		}
@@ -429,8 +474,9 @@ static bool on_pci(const struct rte_eth_dev_info *info)
 }
 
 /* MTU limits of the device and of our buffers. scatter: frames may take several buffers. */
-static uint16_t limit_mtu(const struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
-			  struct rte_mempool *pool, bool scatter)
+static uint16_t limit_mtu(const struct port *p, const struct plan *plan,
+			  const struct rte_eth_dev_info *info, struct rte_mempool *pool,
+			  bool scatter)
 {
 	uint32_t max = FWD_MTU_MAX, room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
 
@@ -443,26 +489,31 @@ static uint16_t limit_mtu(const struct port *p, const struct plan *plan, const s
 }
 
 /* Whole device configuration: offloads, queue numbers, MTU. */
-static int configure(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info, uint16_t mtu,
-		     unsigned n_workers, struct rte_mempool *pool, struct fwd_err *err)
+static int configure(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
+		     uint16_t mtu, unsigned n_workers, struct rte_mempool *pool,
+		     struct fwd_err *err)
 {
-	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_conf conf = {0};
 	bool paired = plan->driver && plan->driver->paired, scatter = false;
 	uint16_t txqs, now;
 	int rc;
 
 	if (p->rxqs > info->max_rx_queues)
-		return dp_err(err, -EINVAL, "device '%s' has %u receive queue%s, not %u", p->devargs,
-			      info->max_rx_queues, info->max_rx_queues == 1 ? "" : "s", p->rxqs);
+		return dp_err(err, -EINVAL, "device '%s' has %u receive queue%s, not %u",
+			      p->devargs, info->max_rx_queues, info->max_rx_queues == 1 ? "" : "s",
+			      p->rxqs);
 	txqs = paired ? p->rxqs : RTE_MIN(RTE_MAX(n_workers, 1u), (unsigned)FWD_MAX_QUEUES);
 	txqs = RTE_MIN(txqs, info->max_tx_queues);
 	if (!txqs)
 		return dp_err(err, -EINVAL, "device '%s' has no transmit queue%s", p->devargs,
-			      has_prefix(p->name, "net_pcap") ? " (give it tx_pcap=FILE or tx_iface=NAME)" : "");
+			      has_prefix(p->name, "net_pcap")
+				      ? " (give it tx_pcap=FILE or tx_iface=NAME)"
+				      : "");
 
 	p->max_mtu = limit_mtu(p, plan, info, pool, false);
 	if (!p->own_mtu)
-		p->own_mtu = rte_eth_dev_get_mtu(p->port_id, &now) == 0 && now ? now : RTE_ETHER_MTU;
+		p->own_mtu =
+			rte_eth_dev_get_mtu(p->port_id, &now) == 0 && now ? now : RTE_ETHER_MTU;
 	p->own_mtu = RTE_MIN(p->own_mtu, p->max_mtu);
 	if (!mtu)
 		mtu = p->own_mtu;
@@ -471,9 +522,9 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 		p->max_mtu = limit_mtu(p, plan, info, pool, true);
 	}
 	if (mtu > p->max_mtu || mtu < info->min_mtu)
-		return dp_err(err, -EINVAL, "device '%s': MTU %u is too %s: %u to %u", p->devargs, mtu,
-			      mtu < info->min_mtu ? "small" : "large", RTE_MAX(info->min_mtu, FWD_MTU_MIN),
-			      p->max_mtu);
+		return dp_err(err, -EINVAL, "device '%s': MTU %u is too %s: %u to %u", p->devargs,
+			      mtu, mtu < info->min_mtu ? "small" : "large",
+			      RTE_MAX(info->min_mtu, FWD_MTU_MIN), p->max_mtu);
 
 	conf.rxmode.mtu = mtu;
 	if (scatter)
@@ -482,7 +533,8 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_CHECKSUM;
 		if (p->rxqs > 1) {
 			conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-			conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads &
+			conf.rx_adv_conf.rss_conf.rss_hf =
+				info->flow_type_rss_offloads &
 				(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
 		}
 	}
@@ -504,8 +556,10 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 static int start(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
 		 struct rte_mempool *pool, struct fwd_err *err)
 {
-	uint16_t rx_desc = info->default_rxportconf.ring_size ? info->default_rxportconf.ring_size : DESCRIPTORS;
-	uint16_t tx_desc = info->default_txportconf.ring_size ? info->default_txportconf.ring_size : DESCRIPTORS;
+	uint16_t rx_desc = info->default_rxportconf.ring_size ? info->default_rxportconf.ring_size
+							      : DESCRIPTORS;
+	uint16_t tx_desc = info->default_txportconf.ring_size ? info->default_txportconf.ring_size
+							      : DESCRIPTORS;
 	int socket = rte_eth_dev_socket_id(p->port_id), rc;
 	unsigned q, tries;
 
@@ -516,7 +570,8 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 		return dpdk_err(err, rc, p->devargs, "its transmit queues can't be set up");
 	for (q = 0; q < p->rxqs; q++) {
 		rc = rte_eth_rx_queue_setup(p->port_id, q, rx_desc, socket, NULL, pool);
-		/* The kernel lets go of an AF_XDP queue, our trial's, some time after its socket was closed. */
+		/* The kernel lets go of an AF_XDP queue, our trial's, some time after its socket
+		 * was closed. */
 		for (tries = 0; rc && plan->af_xdp && tries < 3; tries++) {
 			usleep(100000);
 			rc = rte_eth_rx_queue_setup(p->port_id, q, rx_desc, socket, NULL, pool);
@@ -524,7 +579,8 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 		if (rc)
 			return dpdk_err(err, rc, p->devargs, "its receive queues can't be set up");
 	}
-	/* Ours is the interface's own address: no promiscuous mode. A port without one takes everything anyway. */
+	/* Ours is the interface's own address: no promiscuous mode. A port without one takes
+	 * everything anyway. */
 	rc = rte_eth_dev_start(p->port_id);
 	if (rc)
 		return dpdk_err(err, rc, p->devargs, "can't be started");
@@ -532,7 +588,8 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 	return 0;
 }
 
-/* The driver gives both ends of a TAP one MAC address; a station with the router's own would never be a neighbour of it. */
+/* The driver gives both ends of a TAP one MAC address; a station with the router's own would never
+ * be a neighbour of it. */
 static void part_from_kernel(const struct port *p)
 {
 	uint8_t mac[sizeof(p->mac)];
@@ -543,7 +600,9 @@ static void part_from_kernel(const struct port *p)
 	mac[4] ^= 0x80;
 	rc = netdev_set_mac(p->netdev, mac);
 	if (rc)
-		dp_log(FWD_LOG_WARNING, "%s: %s keeps the router's MAC address, so the kernel can't talk to the router: %s",
+		dp_log(FWD_LOG_WARNING,
+		       "%s: %s keeps the router's MAC address, so the kernel can't talk to the "
+		       "router: %s",
 		       p->name, p->netdev, strerror(-rc));
 }
 
@@ -571,14 +630,17 @@ static int learn(struct port *p, const struct plan *plan, const struct rte_eth_d
 	}
 	if (has_prefix(p->driver, "net_tap") && p->ifindex && !strstr(p->devargs, "remote="))
 		part_from_kernel(p);
-	p->complete_csum = plan->driver ? plan->driver->leaves_checksums : has_prefix(p->driver, "net_virtio");
+	p->complete_csum =
+		plan->driver ? plan->driver->leaves_checksums : has_prefix(p->driver, "net_virtio");
 	if (plan->driver && plan->driver->by_netdev)
 		p->complete_csum = netdev_leaves_checksums(netdev->driver);
 	if (has_prefix(p->driver, "net_af_packet")) {
 		netdev_ignore_outgoing(p->ifindex);
 		if (netdev_addresses(p->ifindex, NULL, 0))
-			dp_log(FWD_LOG_WARNING, "%s: over AF_PACKET the kernel sees each packet, too, and it has "
-			       "addresses on %s: it will answer beside the router", p->name, p->netdev);
+			dp_log(FWD_LOG_WARNING,
+			       "%s: over AF_PACKET the kernel sees each packet, too, and it has "
+			       "addresses on %s: it will answer beside the router",
+			       p->name, p->netdev);
 	}
 
 	if (plan->af_xdp) {
@@ -589,17 +651,21 @@ static int learn(struct port *p, const struct plan *plan, const struct rte_eth_d
 		p->kernel_arp = true;
 		p->arp_fd = netdev_arp_socket(p->ifindex);
 		if (p->arp_fd < 0)
-			return dp_err(err, p->arp_fd, "device '%s': no packet socket for ARP on %s: %s", p->devargs,
+			return dp_err(err, p->arp_fd,
+				      "device '%s': no packet socket for ARP on %s: %s", p->devargs,
 				      p->netdev, strerror(-p->arp_fd));
 	}
 	return 0;
 }
 
-int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_workers, struct rte_mempool *pool,
-	      struct port *out, struct fwd_err *err)
+int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_workers,
+	      struct rte_mempool *pool, struct port *out, struct fwd_err *err)
 {
 	struct port p = {
-		.arp_fd = -1, .port_id = RTE_MAX_ETHPORTS, .rxqs = rxqs ? rxqs : 1, .pool = pool,
+		.arp_fd = -1,
+		.port_id = RTE_MAX_ETHPORTS,
+		.rxqs = rxqs ? rxqs : 1,
+		.pool = pool,
 	};
 	struct rte_eth_dev_info info;
 	struct netdev_info netdev;
@@ -663,7 +729,7 @@ static void empty_xdp(struct port *p)
 
 void port_close(struct port *p)
 {
-	struct rte_eth_dev_info info = { 0 };
+	struct rte_eth_dev_info info = {0};
 
 	if (p->port_id < RTE_MAX_ETHPORTS) {
 		(void)rte_eth_dev_info_get(p->port_id, &info);
@@ -689,7 +755,7 @@ void port_close(struct port *p)
 
 bool port_mtu_needs_stop(const struct port *p)
 {
-	return !find_driver(p->driver);	/* the virtual ones change it in flight */
+	return !find_driver(p->driver); /* the virtual ones change it in flight */
 }
 
 int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
@@ -698,14 +764,14 @@ int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
 	int rc;
 
 	if (mtu < FWD_MTU_MIN || mtu > p->max_mtu)
-		return dp_err(err, -EINVAL, "MTU %u is not possible on %s: %u to %u", mtu, p->name, FWD_MTU_MIN,
-			      p->max_mtu);
+		return dp_err(err, -EINVAL, "MTU %u is not possible on %s: %u to %u", mtu, p->name,
+			      FWD_MTU_MIN, p->max_mtu);
 	capture_start();
 	if (stop)
 		(void)rte_eth_dev_stop(p->port_id);
 	rc = rte_eth_dev_set_mtu(p->port_id, mtu);
 	if (rc == -ENOTSUP)
-		rc = 0;	/* a device without an MTU of its own */
+		rc = 0; /* a device without an MTU of its own */
 	if (rc)
 		dpdk_err(err, rc, p->devargs, "its MTU can't be set");
 	if (stop && rte_eth_dev_start(p->port_id) && !rc)
@@ -718,20 +784,26 @@ int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
 
 int port_pass(struct port *p, struct fwd_pass pass, bool add, struct fwd_err *err)
 {
-	const char *protocol = pass.protocol == IPPROTO_TCP ? "tcp" : pass.protocol == IPPROTO_UDP ? "udp" : NULL;
+	const char *protocol = pass.protocol == IPPROTO_TCP   ? "tcp"
+			       : pass.protocol == IPPROTO_UDP ? "udp"
+							      : NULL;
 	int rc;
 
 	if (!p->xdp)
-		return dp_err(err, -EOPNOTSUPP, "%s can't leave packets to the kernel: only net_af_xdp with the router's "
-			      "own XDP program can", p->name);
+		return dp_err(
+			err, -EOPNOTSUPP,
+			"%s can't leave packets to the kernel: only net_af_xdp with the router's "
+			"own XDP program can",
+			p->name);
 	if (!protocol || !pass.port)
 		return dp_err(err, -EINVAL, "protocol tcp or udp, port 1 to 65535");
 	rc = xdp_pass(p->steer, pass, add);
 	if (rc == -EEXIST || rc == -ENOENT)
-		return dp_err(err, rc, "%s port %u is %s left to the kernel on %s", protocol, pass.port,
-			      rc == -EEXIST ? "already" : "not", p->name);
+		return dp_err(err, rc, "%s port %u is %s left to the kernel on %s", protocol,
+			      pass.port, rc == -EEXIST ? "already" : "not", p->name);
 	if (rc)
-		return dp_err(err, rc, "%s port %u on %s: %s", protocol, pass.port, p->name, strerror(-rc));
+		return dp_err(err, rc, "%s port %u on %s: %s", protocol, pass.port, p->name,
+			      strerror(-rc));
 	return 0;
 }
 
@@ -757,7 +829,7 @@ void port_link(const struct port *p, bool *up, uint32_t *speed_mbps)
 
 	*up = false;
 	*speed_mbps = 0;
-	if (p->ifindex) {	/* the drivers over kernel interfaces don't know */
+	if (p->ifindex) { /* the drivers over kernel interfaces don't know */
 		netdev_link(p->ifindex, up, speed_mbps);
 	} else if (rte_eth_link_get_nowait(p->port_id, &link) == 0) {
 		*up = link.link_status == RTE_ETH_LINK_UP;
@@ -768,7 +840,7 @@ void port_link(const struct port *p, bool *up, uint32_t *speed_mbps)
 void port_device_stats(const struct port *p, uint64_t *missed, uint64_t *errors, uint64_t *nombuf,
 		       uint64_t *tx_errors)
 {
-	struct rte_eth_stats stats = { 0 };
+	struct rte_eth_stats stats = {0};
 
 	if (rte_eth_stats_get(p->port_id, &stats))
 		memset(&stats, 0, sizeof(stats));

@@ -20,10 +20,8 @@ void route_init(uint32_t max)
 const char *fwd_route_type_name(enum fwd_route_type t)
 {
 	static const char *const names[] = {
-		[FWD_ROUTE_STATIC] = "static",
-		[FWD_ROUTE_CONNECTED] = "connected",
-		[FWD_ROUTE_LOCAL] = "local",
-		[FWD_ROUTE_BROADCAST] = "broadcast",
+		[FWD_ROUTE_STATIC] = "static",	     [FWD_ROUTE_CONNECTED] = "connected",
+		[FWD_ROUTE_LOCAL] = "local",	     [FWD_ROUTE_BROADCAST] = "broadcast",
 		[FWD_ROUTE_NEIGHBOUR] = "neighbour",
 	};
 
@@ -72,7 +70,7 @@ static void describe(uint32_t ip, uint8_t len, uint32_t nh, struct fwd_route *ou
 	const struct fwd_nexthop *e = &dp.nexthops[nh];
 
 	memset(out, 0, sizeof(*out));
-	out->prefix = (struct fwd_prefix){ .addr_be = rte_cpu_to_be_32(ip), .len = len };
+	out->prefix = (struct fwd_prefix){.addr_be = rte_cpu_to_be_32(ip), .len = len};
 	out->type = type_of(ip, len, nh);
 	out->iface = e->iface;
 	if (out->type != FWD_ROUTE_STATIC)
@@ -82,12 +80,12 @@ static void describe(uint32_t ip, uint8_t len, uint32_t nh, struct fwd_route *ou
 		for (unsigned i = 0; i < e->n_members; i++) {
 			const struct fwd_nexthop *m = &dp.nexthops[e->members[i]];
 
-			out->via[i] = (struct fwd_via){ .gw_be = m->addr_be, .iface = m->iface };
+			out->via[i] = (struct fwd_via){.gw_be = m->addr_be, .iface = m->iface};
 		}
 		qsort(out->via, out->n_via, sizeof(*out->via), by_gateway);
 	} else {
 		out->n_via = 1;
-		out->via[0] = (struct fwd_via){ .gw_be = e->addr_be, .iface = e->iface };
+		out->via[0] = (struct fwd_via){.gw_be = e->addr_be, .iface = e->iface};
 	}
 }
 
@@ -132,7 +130,7 @@ static bool list_one(void *arg, uint32_t ip, uint8_t len, uint32_t nh)
 
 void fwd_route_each(bool (*fn)(void *arg, const struct fwd_route *r), void *arg)
 {
-	struct listing l = { .fn = fn, .arg = arg };
+	struct listing l = {.fn = fn, .arg = arg};
 
 	fib_walk(list_one, &l);
 }
@@ -186,7 +184,7 @@ static int take(const struct fwd_via *via, unsigned n, struct fwd_err *err)
 		else
 			nexthop_ref(nh);
 	}
-	while (got)	/* the group has its own references */
+	while (got) /* the group has its own references */
 		give_up(members[--got]);
 	return nh;
 }

@@ -10,11 +10,11 @@
 #include "nexthop.h"
 #include "snapshot.h"
 
-#define ANNOUNCE_MAX 256	/* translated addresses of one range, and in all at one commit */
+#define ANNOUNCE_MAX 256 /* translated addresses of one range, and in all at one commit */
 
 static struct {
 	struct nat_config *nat, *nat_staged;
-	bool staged;		/* nat_staged, perhaps NULL, is to take nat's place */
+	bool staged; /* nat_staged, perhaps NULL, is to take nat's place */
 	void (*committed)(void);
 } snap;
 
@@ -69,8 +69,9 @@ static void build_iface(struct fwd_snapshot *s, const struct iface *i)
 	for (unsigned k = 0; k < d->n_addrs; k++) {
 		const struct fwd_address *a = address_at(i->id, k);
 
-		d->addrs[k] = (struct dp_addr){ .addr_be = a->addr_be, .len = a->len,
-						.mask_be = rte_cpu_to_be_32(prefix_mask(a->len)) };
+		d->addrs[k] = (struct dp_addr){.addr_be = a->addr_be,
+					       .len = a->len,
+					       .mask_be = rte_cpu_to_be_32(prefix_mask(a->len))};
 	}
 }
 
@@ -110,7 +111,7 @@ static void build_port(struct fwd_snapshot *s, const struct iface *i, unsigned *
 		do
 			w = &s->workers[(*next)++ % dp.n_workers];
 		while (w->n_rxq == FWD_WORKER_RXQ);
-		w->rxq[w->n_rxq++] = (struct dp_rxq){ .port = port->port_id, .queue = q };
+		w->rxq[w->n_rxq++] = (struct dp_rxq){.port = port->port_id, .queue = q};
 	}
 }
 
@@ -157,7 +158,7 @@ static void wait_for_workers(void)
 	uint64_t token = rte_rcu_qsbr_start(dp.qsbr);
 
 	while (rte_rcu_qsbr_check(dp.qsbr, token, false) == 0)
-		sched_yield();	/* a worker may need this core */
+		sched_yield(); /* a worker may need this core */
 }
 
 struct announcing {
@@ -208,7 +209,7 @@ int fwd_commit(struct fwd_err *err)
 	nexthop_committed();
 	address_announce(announce_address);
 	if (snap.staged) {
-		struct announcing a = { .old = old_nat, .left = ANNOUNCE_MAX };
+		struct announcing a = {.old = old_nat, .left = ANNOUNCE_MAX};
 
 		snap.nat = snap.nat_staged;
 		snap.nat_staged = NULL;

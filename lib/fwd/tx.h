@@ -57,8 +57,8 @@ static inline void tx_way_send(struct worker *w, struct tx_way *way, struct rte_
 /* Queues a complete frame for iface. Takes the mbuf. */
 void tx_frame(struct worker *w, struct rte_mbuf *m, uint16_t iface);
 
-/* Sends the frames that control and other workers made ready for ports whose queues this worker owns.
- * Returns how many there were. */
+/* Sends the frames that control and other workers made ready for ports whose queues this worker
+ * owns. Returns how many there were. */
 unsigned tx_injected(struct worker *w);
 
 /* Sends what is queued. */

@@ -20,10 +20,10 @@
 #include "worker.h"
 
 #define REQUEST_RING_SIZE 16
-#define NAT_TICK_BUDGET   1024	/* records looked at in a millisecond */
-#define ICMP_RATE_S       1000	/* errors a second and worker ... */
-#define ICMP_BURST        100	/* ... and at once */
-#define IDLE_TURNS        256	/* turns without a packet after which the core is offered to others */
+#define NAT_TICK_BUDGET	  1024 /* records looked at in a millisecond */
+#define ICMP_RATE_S	  1000 /* errors a second and worker ... */
+#define ICMP_BURST	  100  /* ... and at once */
+#define IDLE_TURNS	  256 /* turns without a packet after which the core is offered to others */
 
 /* ---- the stages ------------------------------------------------------------------------------ */
 
@@ -32,7 +32,8 @@ static bool parse_one(struct worker *w, struct rte_mbuf *m, uint16_t port, struc
 {
 	struct dp_counters *c = w->counters;
 	uint32_t bytes = m->pkt_len;
-	enum parse_result r = parse_frame(w->snap, m, port, p, &c->events[FWD_E_checksums_completed]);
+	enum parse_result r =
+		parse_frame(w->snap, m, port, p, &c->events[FWD_E_checksums_completed]);
 	uint16_t in = p->nat.iface < FWD_MAX_IFACES ? p->nat.iface : FWD_MAX_IFACES;
 
 	c->iface[in].rx_packets++;
@@ -46,8 +47,10 @@ static bool parse_one(struct worker *w, struct rte_mbuf *m, uint16_t port, struc
 	return false;
 }
 
-/* Frames to packets: ARP goes to control, what fails a check is dropped. Returns how many packets. */
-static unsigned stage_parse(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port, struct pkt *pkts)
+/* Frames to packets: ARP goes to control, what fails a check is dropped. Returns how many packets.
+ */
+static unsigned stage_parse(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port,
+			    struct pkt *pkts)
 {
 	uint16_t native = w->snap->ports[port].native_iface;
 	unsigned n_out = 0, n_plain = 0;
@@ -110,7 +113,7 @@ static bool translate_miss(struct worker *w, struct pkt *p)
 	struct nat_pkt *n = &p->nat;
 	int egress = egress_of(output_member(p->nh, &n->key));
 
-	if (w->nat == NULL) {	/* translated by another worker, if at all */
+	if (w->nat == NULL) { /* translated by another worker, if at all */
 		if (!nat_config_candidate(w->snap->nat, &n->key, n->iface, (uint16_t)egress))
 			return true;
 		fwd_priv(p->m)->iface = n->iface;
@@ -120,7 +123,8 @@ static bool translate_miss(struct worker *w, struct pkt *p)
 			w->counters->events[FWD_E_handovers]++;
 		return false;
 	}
-	/* a header that can't be trusted is neither translated nor, where it would have to be, let through */
+	/* a header that can't be trusted is neither translated nor, where it would have to be, let
+	 * through */
 	if (unlikely(p->l4_drop != 0)) {
 		if (!nat_config_candidate(w->snap->nat, &n->key, n->iface, (uint16_t)egress))
 			return true;
@@ -149,7 +153,7 @@ static void forward(struct worker *w, struct pkt *p)
 	uint16_t mtu;
 	uint32_t nhi;
 
-	if (unlikely(ip->time_to_live <= 1)) {	/* RFC 1812 5.3.1 */
+	if (unlikely(ip->time_to_live <= 1)) { /* RFC 1812 5.3.1 */
 		icmp_error(w, p, ICMP_TIME_EXCEEDED, 0, 0);
 		worker_drop(w, p->m, n->iface, FWD_D_ttl_expired);
 		return;
@@ -160,7 +164,7 @@ static void forward(struct worker *w, struct pkt *p)
 	case NH_NEIGHBOUR:
 	case NH_GLEAN:
 		break;
-	case NH_LOCAL:	/* translated to an address of the router */
+	case NH_LOCAL: /* translated to an address of the router */
 		worker_drop(w, p->m, n->iface, FWD_D_local_unhandled);
 		return;
 	case NH_BROADCAST:
@@ -230,7 +234,8 @@ static void forward_one(struct worker *w, struct pkt *p, bool on)
 		if (local)
 			p->nat.flags |= NAT_PKT_LOCAL;
 		if (on) {
-			/* RFC 1812 5.3.1 before translation: a packet that goes no further makes no session */
+			/* RFC 1812 5.3.1 before translation: a packet that goes no further makes no
+			 * session */
 			if (unlikely(!local && p->nat.ip[8] <= 1)) {
 				icmp_error(w, p, ICMP_TIME_EXCEEDED, 0, 0);
 				worker_drop(w, p->m, p->nat.iface, FWD_D_ttl_expired);
@@ -247,16 +252,17 @@ static void forward_one(struct worker *w, struct pkt *p, bool on)
 	forward(w, p);
 }
 
-/* A merged packet: whole as far as it goes the usual way, else cut back to what came in, which goes each its own. hop:
- * its next hop, which way leads to. */
-static void forward_merged(struct worker *w, struct pkt *p, const struct gro_merged *d, const struct fwd_nexthop *hop,
-			   struct tx_way *way, bool on)
+/* A merged packet: whole as far as it goes the usual way, else cut back to what came in, which goes
+ * each its own. hop: its next hop, which way leads to. */
+static void forward_merged(struct worker *w, struct pkt *p, const struct gro_merged *d,
+			   const struct fwd_nexthop *hop, struct tx_way *way, bool on)
 {
-	union nh_adj adj = { .word = atomic_load_explicit(&hop->adj, memory_order_relaxed) };
+	union nh_adj adj = {.word = atomic_load_explicit(&hop->adj, memory_order_relaxed)};
 	struct nat_pkt *n = &p->nat;
 	bool whole = adj.usable != 0 && n->ip[8] > 1 && d->len <= w->snap->ifaces[hop->iface].mtu;
 
-	if (n->verdict == NAT_TRANSLATE)	/* the end of a connection is tracked by its own sequence number */
+	if (n->verdict ==
+	    NAT_TRANSLATE) /* the end of a connection is tracked by its own sequence number */
 		whole = whole && !(n->tcp_flags & RTE_TCP_FIN_FLAG) &&
 			nat_rewrite(w->nat, n, w->now_ms) == NAT_TRANSLATE;
 	else if (on && nat_config_candidate(w->snap->nat, &n->key, n->iface, hop->iface))
@@ -278,10 +284,10 @@ static void forward_merged(struct worker *w, struct pkt *p, const struct gro_mer
 }
 
 /* Packets to their verdicts. gro: NULL, or what is merged among them. */
-static __rte_always_inline void stage_forward(struct worker *w, struct pkt *pkts, unsigned n, const uint64_t *nh,
-					      const struct gro *gro)
+static __rte_always_inline void stage_forward(struct worker *w, struct pkt *pkts, unsigned n,
+					      const uint64_t *nh, const struct gro *gro)
 {
-	struct tx_way way = { .iface = FWD_IFACE_NONE };
+	struct tx_way way = {.iface = FWD_IFACE_NONE};
 	bool on = nat_on(w);
 
 	for (unsigned i = 0; i < n; i++) {
@@ -301,8 +307,8 @@ static __rte_always_inline void stage_forward(struct worker *w, struct pkt *pkts
 		}
 		/* only a neighbour's can be usable */
 		adj.word = atomic_load_explicit(&hop->adj, memory_order_relaxed);
-		if (unlikely(!((translate | !on) & (adj.usable != 0) & (p->nat.ip[8] > 1) & (p->len <= way.mtu) &
-			       (p->m->nb_segs == 1)))) {
+		if (unlikely(!((translate | !on) & (adj.usable != 0) & (p->nat.ip[8] > 1) &
+			       (p->len <= way.mtu) & (p->m->nb_segs == 1)))) {
 			forward_one(w, p, on);
 			continue;
 		}
@@ -319,9 +325,10 @@ static __rte_always_inline void stage_forward(struct worker *w, struct pkt *pkts
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* tsc: NULL where nobody measures, gro: NULL where nothing is merged; and then this costs nothing. */
-static __rte_always_inline void datagrams(struct worker *w, struct pkt *pkts, unsigned n, const struct gro *gro,
-					  uint64_t *tsc)
+/* tsc: NULL where nobody measures, gro: NULL where nothing is merged; and then this costs nothing.
+ */
+static __rte_always_inline void datagrams(struct worker *w, struct pkt *pkts, unsigned n,
+					  const struct gro *gro, uint64_t *tsc)
 {
 	uint64_t nh[FWD_BURST];
 
@@ -336,14 +343,16 @@ static __rte_always_inline void datagrams(struct worker *w, struct pkt *pkts, un
 		tsc[WORKER_FORWARD] = rte_rdtsc();
 }
 
-/* Does this worker merge what comes in by port? What it only hands over is merged by the worker that translates. */
+/* Does this worker merge what comes in by port? What it only hands over is merged by the worker
+ * that translates. */
 static inline bool gro_on(const struct worker *w, uint16_t port)
 {
 	return unlikely(w->snap->ports[port].gro) && (w->nat != NULL || !nat_on(w));
 }
 
 /* As datagrams(), merging first. Apart from it, so that it costs nothing where it is off. */
-static __rte_noinline void datagrams_merged(struct worker *w, struct pkt *pkts, unsigned n, uint64_t *tsc)
+static __rte_noinline void datagrams_merged(struct worker *w, struct pkt *pkts, unsigned n,
+					    uint64_t *tsc)
 {
 	struct gro g;
 
@@ -421,8 +430,9 @@ void worker_turn_begin(struct worker *w)
 {
 	uint64_t now_ms = (rte_rdtsc() - w->tsc_base) / w->tsc_per_ms;
 
-	/* Quiescent first, then the load: what control published before this report is what this turn uses. lib/nat
-	 * lets go of its old configuration only now, in the turn after the report, so control waits for two. */
+	/* Quiescent first, then the load: what control published before this report is what this
+	 * turn uses. lib/nat lets go of its old configuration only now, in the turn after the
+	 * report, so control waits for two. */
 	rte_rcu_qsbr_quiescent(dp.qsbr, w->id);
 	w->snap = atomic_load_explicit(&dp.snapshot, memory_order_acquire);
 	if (w->nat != NULL) {
@@ -441,7 +451,8 @@ void worker_turn_begin(struct worker *w)
 /* One writer: no read-modify-write is needed, only that readers see whole words. */
 static inline void stat_add(_Atomic uint64_t *at, uint64_t n)
 {
-	atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + n, memory_order_relaxed);
+	atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + n,
+			      memory_order_relaxed);
 }
 
 unsigned worker_turn(struct worker *w)
@@ -486,8 +497,9 @@ int worker_loop(void *arg)
 			stat_add(&w->busy_tsc, now - last);
 			idle = 0;
 		} else if (++idle > IDLE_TURNS) {
-			/* nothing to do for a while: where the core is shared, whoever waits for it (perhaps the
-			 * sender of the next packet) runs now; on a core of its own this returns at once */
+			/* nothing to do for a while: where the core is shared, whoever waits for it
+			 * (perhaps the sender of the next packet) runs now; on a core of its own
+			 * this returns at once */
 			sched_yield();
 		} else {
 			rte_pause();
@@ -505,7 +517,7 @@ static int nat_egress(void *ctx, uint32_t dst_be, uint16_t table)
 {
 	const struct worker *w = ctx;
 
-	RTE_SET_USED(table);	/* one routing table today */
+	RTE_SET_USED(table); /* one routing table today */
 	return egress_of(output_lookup(w->snap, dst_be));
 }
 
@@ -536,18 +548,20 @@ struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct 
 	w->counters = dp.counters[id];
 	w->tsc_per_ms = rte_get_tsc_hz() / 1000;
 	w->tsc_base = rte_rdtsc();
-	w->icmp_bucket = (struct token_bucket){ .tokens = ICMP_BURST * 1000, .rate_s = ICMP_RATE_S,
-						.burst = ICMP_BURST };
+	w->icmp_bucket = (struct token_bucket){
+		.tokens = ICMP_BURST * 1000, .rate_s = ICMP_RATE_S, .burst = ICMP_BURST};
 	snprintf(name, sizeof(name), "requests%u", id);
-	w->requests = rte_ring_create(name, REQUEST_RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	w->requests = rte_ring_create(name, REQUEST_RING_SIZE, SOCKET_ID_ANY,
+				      RING_F_SP_ENQ | RING_F_SC_DEQ);
 	if (w->requests == NULL) {
 		dp_err(err, -ENOMEM, "no memory for the request ring of worker %u", id);
 		worker_destroy(w);
 		return NULL;
 	}
 	if (with_nat) {
-		struct nat_ops ops = { .ctx = w, .egress = nat_egress, .alloc = nat_alloc, .free = nat_free };
-		struct nat_limits limits = { .max_sessions = dp.params.max_sessions };
+		struct nat_ops ops = {
+			.ctx = w, .egress = nat_egress, .alloc = nat_alloc, .free = nat_free};
+		struct nat_limits limits = {.max_sessions = dp.params.max_sessions};
 
 		if (getrandom(&limits.seed, sizeof(limits.seed), 0) != sizeof(limits.seed)) {
 			dp_err(err, -EIO, "getrandom gives no seed for the NAT tables");
@@ -556,8 +570,11 @@ struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct 
 		}
 		w->nat = nat_worker_create(&limits, &ops);
 		if (w->nat == NULL) {
-			dp_err(err, -ENOMEM, "no memory for %u NAT sessions: reserve more huge pages, or set fewer with "
-			       "'nat set max-sessions'", limits.max_sessions);
+			dp_err(err, -ENOMEM,
+			       "no memory for %u NAT sessions: reserve more huge pages, or set "
+			       "fewer with "
+			       "'nat set max-sessions'",
+			       limits.max_sessions);
 			worker_destroy(w);
 			return NULL;
 		}

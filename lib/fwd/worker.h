@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The worker's loop: receive, parse, translate, route, send, in bursts. fwd.c creates workers and launches them.
+ * The worker's loop: receive, parse, translate, route, send, in bursts. fwd.c creates workers and
+ * launches them.
  */
 #ifndef FWD_WORKER_H
 #define FWD_WORKER_H
 
 #include "worker_ctx.h"
 
-/* Takes the memory of worker id on lcore; with_nat: it owns translation, sized by dp.params. Control thread. */
+/* Takes the memory of worker id on lcore; with_nat: it owns translation, sized by dp.params.
+ * Control thread. */
 struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct fwd_err *err);
 void worker_destroy(struct worker *w);
 
 /* The loop, an lcore_function_t; arg is the struct worker. Returns when w->stop is set. */
 int worker_loop(void *arg);
 
-/* One turn over one burst of frames received on port, for the loop and for tests. Takes the mbufs. */
+/* One turn over one burst of frames received on port, for the loop and for tests. Takes the mbufs.
+ */
 void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port);
 
 /* The stages that worker_frames() consists of, in their order. */
@@ -27,7 +30,8 @@ void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint
 /* The start of a turn: takes up the current snapshot and the time. */
 void worker_turn_begin(struct worker *w);
 
-/* One whole turn: all receive queues, what other threads handed over, then transmit. Returns the packets seen. */
+/* One whole turn: all receive queues, what other threads handed over, then transmit. Returns the
+ * packets seen. */
 unsigned worker_turn(struct worker *w);
 
 #endif /* FWD_WORKER_H */

@@ -50,7 +50,8 @@ enum nat_pkt_flags {
 	NAT_PKT_ICMP_ERROR = 1 << 1, /* ICMP types 3, 4, 5, 11, 12: l4 points to the ICMP header */
 	NAT_PKT_LOCAL = 1 << 2,	 /* the destination as received is one of the router's addresses */
 	NAT_PKT_NO_KEY = 1 << 3, /* ICMP that is neither query nor error: can't be translated */
-	NAT_PKT_PLAIN = 1 << 4,	 /* hint: TCP or UDP, no fragment, the whole transport header is there */
+	NAT_PKT_PLAIN =
+		1 << 4, /* hint: TCP or UDP, no fragment, the whole transport header is there */
 };
 
 enum nat_verdict {

@@ -28,7 +28,9 @@ static void fetch_records(const struct nat_worker *nat, unsigned n, uint32_t map
 			m = nat->mappings[m].free.next;
 	}
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t take = s != NAT_NONE ? s : s_high < nat->max_sessions ? s_high++ : NAT_NONE;
+		uint32_t take = s != NAT_NONE		     ? s
+				: s_high < nat->max_sessions ? s_high++
+							     : NAT_NONE;
 
 		if (take == NAT_NONE)
 			return;
@@ -42,7 +44,8 @@ static void fetch_records(const struct nat_worker *nat, unsigned n, uint32_t map
 /* The first that may be a mapping of the packet's host, now that the bucket is there. */
 static uint32_t host_candidate(const struct nat_worker *nat, uint32_t hash)
 {
-	const struct nat_bucket *b = &nat->host_table.buckets[nat_table_home(&nat->host_table, hash)];
+	const struct nat_bucket *b =
+		&nat->host_table.buckets[nat_table_home(&nat->host_table, hash)];
 	unsigned match = nat_bucket_match(b, nat_table_tag(hash));
 
 	return match != 0 ? b->value[__builtin_ctz(match)] : NAT_NONE;
@@ -63,7 +66,8 @@ static void fetch_outside(const struct nat_worker *nat, const struct nat_key *ke
 		nat_extern_prefetch(nat, ext_be, space, ntohs(key->sport_be));
 }
 
-static unsigned without_session(struct nat_pkt *const *pkts, unsigned n, const struct nat_key *key[])
+static unsigned without_session(struct nat_pkt *const *pkts, unsigned n,
+				const struct nat_key *key[])
 {
 	unsigned n_keys = 0;
 

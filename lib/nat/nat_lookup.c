@@ -21,7 +21,8 @@ static inline void pass(struct nat_pkt *pkt)
 }
 
 _Static_assert(offsetof(struct nat_pkt, dir) == offsetof(struct nat_pkt, verdict) + 2 &&
-		       offsetof(struct nat_pkt, new_dst_be) == offsetof(struct nat_pkt, new_src_be) + 4,
+		       offsetof(struct nat_pkt, new_dst_be) ==
+			       offsetof(struct nat_pkt, new_src_be) + 4,
 	       "verdict, reason and direction are stored as one word, and both addresses");
 
 static inline void fill(const struct nat_worker *nat, struct nat_pkt *pkt, uint32_t value)

@@ -52,15 +52,17 @@ static uint32_t find_outside(const struct nat_worker *nat, uint32_t addr_be, uin
 {
 	struct find f = {.nat = nat, .addr_be = addr_be, .port_be = port_be, .proto = proto};
 
-	return nat_table_find(&nat->outside_table, nat_mapping_hash_outside(nat, addr_be, port_be, proto),
-			      is_outside, &f);
+	return nat_table_find(&nat->outside_table,
+			      nat_mapping_hash_outside(nat, addr_be, port_be, proto), is_outside,
+			      &f);
 }
 
 static uint32_t find_host(const struct nat_worker *nat, uint32_t addr_be, uint32_t pool_id)
 {
 	struct find f = {.nat = nat, .addr_be = addr_be, .pool_id = pool_id};
 
-	return nat_table_find(&nat->host_table, nat_mapping_hash_host(nat, addr_be, pool_id), is_host, &f);
+	return nat_table_find(&nat->host_table, nat_mapping_hash_host(nat, addr_be, pool_id),
+			      is_host, &f);
 }
 
 uint32_t nat_mapping_find_outside(const struct nat_worker *nat, const struct nat_key *key)
@@ -449,7 +451,8 @@ void nat_mapping_free(struct nat_worker *nat, uint32_t mapping)
 		nat_wheel_disarm(&nat->mapping_wheel, mapping);
 	nat_table_delete(&nat->inside_table, nat_key_hash(&nat->seed, &p->key), mapping);
 	nat_table_delete(&nat->outside_table,
-			 nat_mapping_hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto), mapping);
+			 nat_mapping_hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto),
+			 mapping);
 	if (is_paired(nat, p))
 		host_remove(nat, mapping);
 	give_endpoint(nat, p);

@@ -34,8 +34,8 @@ static inline void rewrite_ip(uint8_t *ip, uint32_t src_be, uint32_t dst_be, csu
 	nat_store4(ip + 16, dst_be);
 }
 
-/* A session's delta is that of direction 0; the other's is its complement (0, which that may be, is no
- * change either). Without a branch: directions alternate. */
+/* A session's delta is that of direction 0; the other's is its complement (0, which that may be, is
+ * no change either). Without a branch: directions alternate. */
 static inline csum_delta_t of_direction(csum_delta_t delta, unsigned d)
 {
 	return (csum_delta_t)(delta ^ (0u - d));
@@ -115,8 +115,9 @@ static inline void refresh(struct nat_session *s, unsigned d, uint64_t now_ms)
 }
 
 /* All that is not plain, and what happens once in a session's life. */
-static __attribute__((noinline)) enum nat_verdict
-rewrite_other(struct nat_worker *nat, struct nat_pkt *pkt, uint64_t now_ms)
+static __attribute__((noinline)) enum nat_verdict rewrite_other(struct nat_worker *nat,
+								struct nat_pkt *pkt,
+								uint64_t now_ms)
 {
 	struct nat_session *s = &nat->sessions[pkt->session];
 	unsigned d = pkt->dir;
@@ -165,8 +166,8 @@ static inline void rewrite_plain(const struct nat_pkt *pkt, const struct nat_ses
 }
 
 /* A segment of an established connection. */
-static __attribute__((noinline)) enum nat_verdict
-rewrite_tcp(struct nat_worker *nat, struct nat_pkt *pkt, uint64_t now_ms)
+static __attribute__((noinline)) enum nat_verdict rewrite_tcp(struct nat_worker *nat,
+							      struct nat_pkt *pkt, uint64_t now_ms)
 {
 	struct nat_session *s = &nat->sessions[pkt->session];
 	unsigned d = pkt->dir;

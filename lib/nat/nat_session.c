@@ -36,8 +36,8 @@ uint32_t nat_filter_find(const struct nat_worker *nat, uint32_t mapping, uint32_
 {
 	struct find f = {nat, mapping, remote_be};
 
-	return nat_table_find(&nat->filter_table, nat_filter_hash(nat, mapping, remote_be), is_filter,
-			      &f);
+	return nat_table_find(&nat->filter_table, nat_filter_hash(nat, mapping, remote_be),
+			      is_filter, &f);
 }
 
 bool nat_filter_allows(const struct nat_worker *nat, uint32_t mapping, uint32_t remote_be,
@@ -264,7 +264,7 @@ void nat_session_prefetch(const struct nat_worker *nat, const struct nat_session
 	if (plan->mapping != NAT_NONE)
 		nat_table_prefetch(&nat->filter_table,
 				   nat_filter_hash(nat, plan->mapping,
-					       plan->key[!!(plan->flags & NAT_S_OUT1)].dst_be));
+						   plan->key[!!(plan->flags & NAT_S_OUT1)].dst_be));
 }
 
 enum nat_reason nat_session_create(struct nat_worker *nat, const struct nat_session_plan *plan,

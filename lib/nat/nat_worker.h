@@ -143,7 +143,7 @@ struct nat_worker {
 
 	struct nat_slot *slots;
 	uint16_t slots_high;
-	uint16_t last_slot;			/* of the last mapping made: a guess at the next one's */
+	uint16_t last_slot;  /* of the last mapping made: a guess at the next one's */
 	uint16_t *rule_slot; /* by rule of the snapshot: its slot or NAT_NO_SLOT */
 
 	uint32_t sweep_session, sweep_mapping; /* where the sweep goes on */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What merging and cutting cost: cycles (TSC ticks) of the router's own worker for each original segment of 1,460 bytes,
- * with GRO off, on, and on where the device vouches for checksums, for 1, 8 and 64 interleaved TCP flows, payloads in
- * the cache and not, routed and translated. Merged packets are cut again, as net_null does no TSO.
+ * What merging and cutting cost: cycles (TSC ticks) of the router's own worker for each original
+ * segment of 1,460 bytes, with GRO off, on, and on where the device vouches for checksums, for 1, 8
+ * and 64 interleaved TCP flows, payloads in the cache and not, routed and translated. Merged
+ * packets are cut again, as net_null does no TSO.
  *
  *     gro-bench [EAL options] [-- --json --rounds N]
  *
- * Segments are buffers that stay: the sink (net_null) gives back only the reference that sending takes, and headers are
- * put back between bursts, off the clock. The three take turns, burst by burst; the figures are medians over rounds of
- * the median and the minimum of a round's bursts.
+ * Segments are buffers that stay: the sink (net_null) gives back only the reference that sending
+ * takes, and headers are put back between bursts, off the clock. The three take turns, burst by
+ * burst; the figures are medians over rounds of the median and the minimum of a round's bursts.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,11 +30,11 @@
 #include "worker.h"
 
 #define IP4(a, b, c, d) RTE_BE32((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
-#define PAYLOAD     1460
-#define HEADERS     (14 + 20 + 20)
-#define COLD_BURSTS 1024	/* 96 MiB: comes from memory; a single one stays in the second cache */
-#define ROUND_TURNS 512		/* bursts of each kind in a round */
-#define ROUNDS_MAX  101
+#define PAYLOAD		1460
+#define HEADERS		(14 + 20 + 20)
+#define COLD_BURSTS	1024 /* 96 MiB: comes from memory; a single one stays in the second cache */
+#define ROUND_TURNS	512  /* bursts of each kind in a round */
+#define ROUNDS_MAX	101
 
 enum { LAN, WAN };
 enum { NH_GW = 1 };
@@ -48,8 +49,8 @@ struct segment {
 	uint8_t head[HEADERS];
 };
 
-static struct segment *segments;	/* COLD_BURSTS bursts */
-static unsigned order[COLD_BURSTS];	/* bursts, as they are visited when cold */
+static struct segment *segments;    /* COLD_BURSTS bursts */
+static unsigned order[COLD_BURSTS]; /* bursts, as they are visited when cold */
 
 static void die(const char *what)
 {
@@ -61,31 +62,37 @@ static void die(const char *what)
 
 static void add_port(uint16_t id, const char *name, rte_be32_t addr)
 {
-	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_conf conf = {0};
 	struct dp_iface *i = &snap->ifaces[id];
 	uint16_t port = 0;
 
-	if (rte_eal_hotplug_add("vdev", name, "") != 0 || rte_eth_dev_get_port_by_name(name, &port) != 0 ||
+	if (rte_eal_hotplug_add("vdev", name, "") != 0 ||
+	    rte_eth_dev_get_port_by_name(name, &port) != 0 ||
 	    rte_eth_dev_configure(port, 1, 1, &conf) != 0 ||
 	    rte_eth_rx_queue_setup(port, 0, 64, SOCKET_ID_ANY, NULL, dp.pool) != 0 ||
-	    rte_eth_tx_queue_setup(port, 0, 64, SOCKET_ID_ANY, NULL) != 0 || rte_eth_dev_start(port) != 0)
+	    rte_eth_tx_queue_setup(port, 0, 64, SOCKET_ID_ANY, NULL) != 0 ||
+	    rte_eth_dev_start(port) != 0)
 		die("no net_null port");
 	i->flags = IFACE_PRESENT;
 	i->port = port;
 	i->mtu = 1500;
-	i->mac = (struct rte_ether_addr){ { 2, 0, 0, 0, 0, (uint8_t)id } };
+	i->mac = (struct rte_ether_addr){{2, 0, 0, 0, 0, (uint8_t)id}};
 	i->n_addrs = 1;
-	i->addrs[0] = (struct dp_addr){ addr, IP4(255, 255, 255, 0), 24 };
+	i->addrs[0] = (struct dp_addr){addr, IP4(255, 255, 255, 0), 24};
 	snap->ports[port].native_iface = id;
 	snap->ports[port].n_txq = 1;
 }
 
 static void set_nat(void)
 {
-	static const struct nat_range range = { IP4(203, 0, 113, 10), IP4(203, 0, 113, 10) };
-	static const struct nat_pool pool = { .id = 1, .name = "pool", .ranges = &range, .n_ranges = 1 };
-	static const struct nat_rule rule = { .id = 1, .type = NAT_RULE_SNAT, .name = "out", .iface = WAN,
-					      .source = { IP4(10, 0, 0, 0), 8 } };
+	static const struct nat_range range = {IP4(203, 0, 113, 10), IP4(203, 0, 113, 10)};
+	static const struct nat_pool pool = {
+		.id = 1, .name = "pool", .ranges = &range, .n_ranges = 1};
+	static const struct nat_rule rule = {.id = 1,
+					     .type = NAT_RULE_SNAT,
+					     .name = "out",
+					     .iface = WAN,
+					     .source = {IP4(10, 0, 0, 0), 8}};
 	struct nat_conf conf;
 	char err[256];
 
@@ -102,13 +109,14 @@ static void set_nat(void)
 
 static void set_up(void)
 {
-	struct rte_fib_conf fib = { .type = RTE_FIB_DIR24_8, .max_routes = 16,
-				    .dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 8 } };
-	union nh_adj adj = { .mac = { 2, 0, 0, 0, 1, 1 }, .usable = 1 };
+	struct rte_fib_conf fib = {.type = RTE_FIB_DIR24_8,
+				   .max_routes = 16,
+				   .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 8}};
+	union nh_adj adj = {.mac = {2, 0, 0, 0, 1, 1}, .usable = 1};
 	struct fwd_err err;
 
-	dp.pool = port_pool_create("packets", (COLD_BURSTS + 2) * FWD_BURST, 0, sizeof(struct fwd_mbuf_priv),
-				   FWD_MBUF_ROOM, &err);
+	dp.pool = port_pool_create("packets", (COLD_BURSTS + 2) * FWD_BURST, 0,
+				   sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM, &err);
 	snap = calloc(1, sizeof(*snap));
 	dp.n_workers = 1;
 	dp.params.max_sessions = 4096;
@@ -120,8 +128,8 @@ static void set_up(void)
 	dp.handover[0] = rte_ring_create("handover0", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	dp.counters[0] = rte_zmalloc(NULL, sizeof(*dp.counters[0]), RTE_CACHE_LINE_SIZE);
 	dp.counters[1] = rte_zmalloc(NULL, sizeof(*dp.counters[1]), RTE_CACHE_LINE_SIZE);
-	if (dp.pool == NULL || snap == NULL || dp.nexthops == NULL || dp.qsbr == NULL || dp.counters[1] == NULL ||
-	    dp.handover[0] == NULL)
+	if (dp.pool == NULL || snap == NULL || dp.nexthops == NULL || dp.qsbr == NULL ||
+	    dp.counters[1] == NULL || dp.handover[0] == NULL)
 		die("no memory");
 	rte_rcu_qsbr_init(dp.qsbr, 2);
 	for (unsigned p = 0; p < FWD_MAX_PORTS; p++)
@@ -129,7 +137,7 @@ static void set_up(void)
 	snap->n_workers = 1;
 	add_port(LAN, "net_null0", IP4(10, 0, 0, 1));
 	add_port(WAN, "net_null1", IP4(203, 0, 113, 1));
-	dp.nexthops[NH_GW] = (struct fwd_nexthop){ .type = NH_NEIGHBOUR, .iface = WAN };
+	dp.nexthops[NH_GW] = (struct fwd_nexthop){.type = NH_NEIGHBOUR, .iface = WAN};
 	atomic_store(&dp.nexthops[NH_GW].adj, adj.word);
 	snap->fib = rte_fib_create("bench", SOCKET_ID_ANY, &fib);
 	if (snap->fib == NULL || rte_fib_add(snap->fib, 0, 0, NH_GW) != 0)
@@ -183,7 +191,7 @@ static void make_headers(unsigned flows)
 		struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(ip + 1);
 
 		eth->dst_addr = snap->ifaces[LAN].mac;
-		eth->src_addr = (struct rte_ether_addr){ { 2, 0, 0, 0, 0, 0xaa } };
+		eth->src_addr = (struct rte_ether_addr){{2, 0, 0, 0, 0, 0xaa}};
 		eth->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
 		*ip = (struct rte_ipv4_hdr){
 			.version_ihl = RTE_IPV4_VHL_DEF,
@@ -206,9 +214,11 @@ static void make_headers(unsigned flows)
 			.rx_win = RTE_BE16(65535),
 		};
 		tcp->cksum = csum_fold(csum_block_add(
-			csum_partial(tcp, sizeof(*tcp), csum_pseudo_v4(ip->src_addr, ip->dst_addr, IPPROTO_TCP,
-								       sizeof(*tcp) + PAYLOAD)),
-			csum_partial(rte_pktmbuf_mtod_offset(s->m, void *, HEADERS), PAYLOAD, 0), sizeof(*tcp)));
+			csum_partial(tcp, sizeof(*tcp),
+				     csum_pseudo_v4(ip->src_addr, ip->dst_addr, IPPROTO_TCP,
+						    sizeof(*tcp) + PAYLOAD)),
+			csum_partial(rte_pktmbuf_mtod_offset(s->m, void *, HEADERS), PAYLOAD, 0),
+			sizeof(*tcp)));
 	}
 }
 
@@ -251,7 +261,7 @@ static int ascending(const void *a, const void *b)
 }
 
 struct figures {
-	double min, median;	/* cycles a segment */
+	double min, median; /* cycles a segment */
 };
 
 static double median(double *v, unsigned n)
@@ -267,20 +277,22 @@ static void measure(bool cold, unsigned rounds, struct figures out[KINDS])
 	for (unsigned r = 0; r < rounds; r++) {
 		worker_turn_begin(dp.workers[0]);
 		for (unsigned i = 0; i < ROUND_TURNS * KINDS; i++)
-			cost[i % KINDS][i / KINDS] = (double)turn(cold ? order[i % COLD_BURSTS] : 0, i % KINDS) / FWD_BURST;
+			cost[i % KINDS][i / KINDS] =
+				(double)turn(cold ? order[i % COLD_BURSTS] : 0, i % KINDS) /
+				FWD_BURST;
 		for (unsigned k = 0; k < KINDS; k++) {
 			mid[k][r] = median(cost[k], ROUND_TURNS);
 			min[k][r] = cost[k][0];
 		}
 	}
 	for (unsigned k = 0; k < KINDS; k++)
-		out[k] = (struct figures){ median(min[k], rounds), median(mid[k], rounds) };
+		out[k] = (struct figures){median(min[k], rounds), median(mid[k], rounds)};
 }
 
 static void run(unsigned flows, bool translated, bool cold, unsigned rounds, bool json)
 {
 	uint64_t *ev = dp.counters[0]->events, hz = rte_get_tsc_hz();
-	static const char *const words[] = { "off", "on", "on, device vouches" };
+	static const char *const words[] = {"off", "on", "on, device vouches"};
 	struct figures f[KINDS];
 
 	snap->nat = translated ? nat : NULL;
@@ -293,20 +305,29 @@ static void run(unsigned flows, bool translated, bool cold, unsigned rounds, boo
 		uint64_t received = (uint64_t)rounds * ROUND_TURNS * FWD_BURST * PAYLOAD;
 
 		if (json)
-			printf("{\"bench\":\"forward\",\"mode\":\"gro\",\"flows\":%u,\"frame\":%u,\"direction\":\"out\","
-			       "\"burst\":%u,\"workers\":1,\"nat\":%s,\"cold\":%s,\"gro\":\"%s\",\"device_csum\":%s,"
-			       "\"payload_bytes_received\":%" PRIu64 ",\"payload_bytes_summed\":%" PRIu64 ","
-			       "\"mpps\":%.2f,\"cycles_per_packet\":%.1f,\"cycles_per_packet_min\":%.1f}\n",
+			printf("{\"bench\":\"forward\",\"mode\":\"gro\",\"flows\":%u,\"frame\":%u,"
+			       "\"direction\":\"out\","
+			       "\"burst\":%u,\"workers\":1,\"nat\":%s,\"cold\":%s,\"gro\":\"%s\","
+			       "\"device_csum\":%s,"
+			       "\"payload_bytes_received\":%" PRIu64
+			       ",\"payload_bytes_summed\":%" PRIu64 ","
+			       "\"mpps\":%.2f,\"cycles_per_packet\":%.1f,\"cycles_per_packet_min\":"
+			       "%.1f}\n",
 			       flows, HEADERS + PAYLOAD, FWD_BURST, translated ? "true" : "false",
-			       cold ? "true" : "false", g ? "cut" : "off", g == VOUCHED ? "true" : "false", received,
-			       g == SUMMED ? ev[FWD_E_gro_payload_bytes_summed] : 0, (double)hz / f[g].median / 1e6, f[g].median,
-			       f[g].min);
+			       cold ? "true" : "false", g ? "cut" : "off",
+			       g == VOUCHED ? "true" : "false", received,
+			       g == SUMMED ? ev[FWD_E_gro_payload_bytes_summed] : 0,
+			       (double)hz / f[g].median / 1e6, f[g].median, f[g].min);
 		else
-			printf("%-10s %-5s %2u flows, gro %-18s %6.1f cycles a segment (least %6.1f)%s\n",
-			       translated ? "translated" : "routed", cold ? "cold" : "warm", flows, words[g],
-			       f[g].median, f[g].min,
-			       g != SUMMED ? "" : ev[FWD_E_gro_payload_bytes_summed] == received ? ", each byte summed once" :
-			       ev[FWD_E_gro_payload_bytes_summed] == 0 ? ", nothing to merge" : "");
+			printf("%-10s %-5s %2u flows, gro %-18s %6.1f cycles a segment (least "
+			       "%6.1f)%s\n",
+			       translated ? "translated" : "routed", cold ? "cold" : "warm", flows,
+			       words[g], f[g].median, f[g].min,
+			       g != SUMMED ? ""
+			       : ev[FWD_E_gro_payload_bytes_summed] == received
+				       ? ", each byte summed once"
+			       : ev[FWD_E_gro_payload_bytes_summed] == 0 ? ", nothing to merge"
+									 : "");
 	}
 	fflush(stdout);
 	if (dp.counters[0]->iface[LAN].rx_packets != dp.counters[0]->iface[WAN].tx_packets)
@@ -315,7 +336,7 @@ static void run(unsigned flows, bool translated, bool cold, unsigned rounds, boo
 
 int main(int argc, char **argv)
 {
-	static const unsigned flows[] = { 1, 8, 64 };
+	static const unsigned flows[] = {1, 8, 64};
 	int used = rte_eal_init(argc, argv);
 	unsigned rounds = 11;
 	bool json = false;

@@ -15,19 +15,19 @@
 #include "bench.h"
 #include "router.h"
 
-#define SLICE_MS      20	/* of the measured mode ... */
-#define SLICE_IO_MS   6		/* ... of io, and of the mode with the clock read between stages */
-#define WARM_PART     5		/* the first fifth of each slice warms caches and does not count */
-#define WARM_PORTS_MS 1000	/* before the first slice, on ports given by EAL: sessions come up */
-#define IDLE_END      64	/* turns without a packet after which a table fed once is through */
+#define SLICE_MS      20   /* of the measured mode ... */
+#define SLICE_IO_MS   6	   /* ... of io, and of the mode with the clock read between stages */
+#define WARM_PART     5	   /* the first fifth of each slice warms caches and does not count */
+#define WARM_PORTS_MS 1000 /* before the first slice, on ports given by EAL: sessions come up */
+#define IDLE_END      64   /* turns without a packet after which a table fed once is through */
 #define ROUNDS_MIN    3
-#define WAIT_US       100
+#define WAIT_US	      100
 
 /* What a lane is told to do, and what it has done. */
 struct job {
 	struct lane *lane;
 	turn_fn turn;
-	uint64_t ticks;		/* 0: until the table is through or halt */
+	uint64_t ticks; /* 0: until the table is through or halt */
 	bool once, timed, measured;
 	uint64_t packets, busy_tsc, elapsed_tsc;
 	bool disturbed;
@@ -42,8 +42,8 @@ static struct {
 	unsigned n_lanes;
 	struct lane *lanes;
 	struct job jobs[FWD_MAX_WORKERS];
-	struct rte_mempool *pool;	/* of our own ports' packets */
-	struct frames out, in;		/* in the order of sending */
+	struct rte_mempool *pool; /* of our own ports' packets */
+	struct frames out, in;	  /* in the order of sending */
 	_Atomic bool halt;
 	volatile sig_atomic_t interrupted;
 	bool running;
@@ -87,8 +87,10 @@ static __rte_always_inline void lane_loop(struct job *j)
 			break;
 		}
 		if (j->ticks == 0) {
-			atomic_store_explicit(&bench.live_packets[l->id], j->packets, memory_order_relaxed);
-			atomic_store_explicit(&bench.live_tsc[l->id], j->busy_tsc, memory_order_relaxed);
+			atomic_store_explicit(&bench.live_packets[l->id], j->packets,
+					      memory_order_relaxed);
+			atomic_store_explicit(&bench.live_tsc[l->id], j->busy_tsc,
+					      memory_order_relaxed);
 		} else if (now - start > j->ticks) {
 			break;
 		}
@@ -133,15 +135,19 @@ static void launch(turn_fn turn, uint64_t ticks, bool once, bool timed, bool mea
 {
 	atomic_store(&bench.halt, false);
 	for (unsigned i = 0; i < bench.n_lanes; i++) {
-		bench.jobs[i] = (struct job){ .lane = &bench.lanes[i], .turn = turn, .ticks = ticks, .once = once,
-					      .timed = timed, .measured = measured };
+		bench.jobs[i] = (struct job){.lane = &bench.lanes[i],
+					     .turn = turn,
+					     .ticks = ticks,
+					     .once = once,
+					     .timed = timed,
+					     .measured = measured};
 		rte_eal_remote_launch(lane_run, &bench.jobs[i], bench.lanes[i].lcore);
 	}
 }
 
 static struct outcome collect(void)
 {
-	struct outcome o = { 0 };
+	struct outcome o = {0};
 
 	for (unsigned i = 0; i < bench.n_lanes; i++) {
 		const struct job *j = &bench.jobs[i];
@@ -182,7 +188,7 @@ static void series_add(struct series *s, double v)
 		double *to = realloc(s->v, room * sizeof(*to));
 
 		if (to == NULL)
-			return;	/* the median of those before */
+			return; /* the median of those before */
 		s->v = to;
 		s->room = room;
 	}
@@ -206,7 +212,7 @@ static double series_median(struct series *s)
 
 /* Undisturbed slices, where there are enough of them; else all. */
 struct rates {
-	struct series cycles[2], mpps[2];	/* [0]: undisturbed */
+	struct series cycles[2], mpps[2]; /* [0]: undisturbed */
 };
 
 static void rates_add(struct rates *r, const struct outcome *o)
@@ -250,25 +256,30 @@ bool bench_init(const struct options *o)
 	struct rte_mempool *pool;
 	unsigned lcore;
 
-	dp.pool = rte_pktmbuf_pool_create("packets", o->total_num_mbufs, 256, sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM,
-					  SOCKET_ID_ANY);
+	dp.pool =
+		rte_pktmbuf_pool_create("packets", o->total_num_mbufs, 256,
+					sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM, SOCKET_ID_ANY);
 	pool = dp.pool;
 	if (pool != NULL && rte_eth_dev_count_avail() == 0) {
-		pool = rte_pktmbuf_pool_create("frames", PILE_ROOM * o->nb_cores, 0, sizeof(struct fwd_mbuf_priv),
-					       FWD_MBUF_ROOM, SOCKET_ID_ANY);
+		pool = rte_pktmbuf_pool_create("frames", PILE_ROOM * o->nb_cores, 0,
+					       sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM,
+					       SOCKET_ID_ANY);
 		if (pool != NULL)
 			rte_mempool_obj_iter(pool, put_pattern, NULL);
 	}
 	if (pool == NULL) {
-		fprintf(stderr, "tp-perf: no memory for %u packet buffers: reserve more huge pages (%s)\n",
+		fprintf(stderr,
+			"tp-perf: no memory for %u packet buffers: reserve more huge pages (%s)\n",
 			o->total_num_mbufs, rte_strerror(rte_errno));
 		return false;
 	}
 	bench.pool = pool;
 	if (rte_lcore_count() - 1 < o->nb_cores) {
-		fprintf(stderr, "tp-perf: %u lcores to forward on are %u too few for --nb-cores %u: EAL's --lcores gives "
-			"them, and one more for the main thread\n", rte_lcore_count() - 1,
-			o->nb_cores - (rte_lcore_count() - 1), o->nb_cores);
+		fprintf(stderr,
+			"tp-perf: %u lcores to forward on are %u too few for --nb-cores %u: EAL's "
+			"--lcores gives "
+			"them, and one more for the main thread\n",
+			rte_lcore_count() - 1, o->nb_cores - (rte_lcore_count() - 1), o->nb_cores);
 		return false;
 	}
 	if (!ports_start(o, dp.pool))
@@ -276,7 +287,8 @@ bool bench_init(const struct options *o)
 	bench.lanes = rte_zmalloc("lanes", o->nb_cores * sizeof(*bench.lanes), RTE_CACHE_LINE_SIZE);
 	if (bench.lanes == NULL)
 		return false;
-	RTE_LCORE_FOREACH_WORKER(lcore) {
+	RTE_LCORE_FOREACH_WORKER(lcore)
+	{
 		struct lane *l = &bench.lanes[bench.n_lanes];
 
 		if (bench.n_lanes == o->nb_cores)
@@ -328,14 +340,17 @@ static void watch(void *arg, struct rte_mbuf *m)
 	frames_reply(&bench.in.heads[bench.in.n++], &h);
 }
 
-/* The flows as they come by themselves, in the order of their numbers: sessions are made, replies learned. */
+/* The flows as they come by themselves, in the order of their numbers: sessions are made, replies
+ * learned. */
 static bool establish(const struct options *o)
 {
 	bool learn = o->direction & DIR_IN;
 
 	if (learn) {
 		if (!frames_alloc(&bench.in, bench.out.n)) {
-			fprintf(stderr, "tp-perf: no memory for the replies of %u flows: reserve more huge pages\n",
+			fprintf(stderr,
+				"tp-perf: no memory for the replies of %u flows: reserve more huge "
+				"pages\n",
 				bench.out.n);
 			return false;
 		}
@@ -353,7 +368,8 @@ static bool establish(const struct options *o)
 			frames_reply(&bench.in.heads[bench.in.n], &bench.out.heads[bench.in.n]);
 	}
 	if (learn && bench.in.n < bench.out.n) {
-		fprintf(stderr, "tp-perf: only %u of %u flows got through\n", bench.in.n, bench.out.n);
+		fprintf(stderr, "tp-perf: only %u of %u flows got through\n", bench.in.n,
+			bench.out.n);
 		return false;
 	}
 	return true;
@@ -364,9 +380,11 @@ static bool make_frames(const struct options *o)
 	frames_free(&bench.out);
 	frames_free(&bench.in);
 	if (o->pcap != NULL)
-		return frames_read_pcap(&bench.out, o->pcap, &ports.macs[o->direction == DIR_IN ? 1 : 0]);
+		return frames_read_pcap(&bench.out, o->pcap,
+					&ports.macs[o->direction == DIR_IN ? 1 : 0]);
 	if (!frames_fill(&bench.out, o)) {
-		fprintf(stderr, "tp-perf: no memory for %u flows: reserve more huge pages\n", o->flows);
+		fprintf(stderr, "tp-perf: no memory for %u flows: reserve more huge pages\n",
+			o->flows);
 		return false;
 	}
 	return true;
@@ -377,7 +395,8 @@ bool bench_prepare(const struct options *o)
 	unsigned lcores[FWD_MAX_WORKERS];
 
 	if (!ports.own && o->direction != DIR_OUT && o->mode != MODE_MIXED) {
-		fprintf(stderr, "tp-perf: --direction is for packets of its own; ports bring theirs\n");
+		fprintf(stderr,
+			"tp-perf: --direction is for packets of its own; ports bring theirs\n");
 		return false;
 	}
 	if (!ports.own && (o->mode == MODE_NAT44_SETUP || o->pcap != NULL)) {
@@ -459,16 +478,18 @@ void bench_stages(double cycles[STAGES])
 		cycles[s] = series_median(&stage_series[s]);
 }
 
-void bench_measure(const struct options *o, struct result *r, void (*period)(const struct options *o))
+void bench_measure(const struct options *o, struct result *r,
+		   void (*period)(const struct options *o))
 {
 	bool timed = mode_routes(o->mode) && o->mode != MODE_NAT44_SETUP && bench.n_lanes == 1;
-	uint64_t hz = rte_get_tsc_hz(), start = rte_get_tsc_cycles(), next = start + o->stats_period_s * hz;
+	uint64_t hz = rte_get_tsc_hz(), start = rte_get_tsc_cycles(),
+		 next = start + o->stats_period_s * hz;
 	turn_fn turn = forward_turn(o->mode), io = forward_turn(MODE_IO);
-	struct rates rates = { 0 }, io_rates = { 0 };
+	struct rates rates = {0}, io_rates = {0};
 	struct nat_stats nat;
 	uint64_t drops = router_drops();
 
-	*r = (struct result){ 0 };
+	*r = (struct result){0};
 	for (unsigned s = 0; s < STAGES; s++)
 		stage_series[s].n = 0;
 	stages_clear();
@@ -518,7 +539,8 @@ void bench_measure(const struct options *o, struct result *r, void (*period)(con
 	if (o->mode != MODE_NAT44_SETUP)
 		router_stats(&nat);
 	r->sessions = nat.sessions;
-	r->bytes_per_session = nat.max_sessions > 0 ? (double)nat.memory_bytes / nat.max_sessions : 0;
+	r->bytes_per_session =
+		nat.max_sessions > 0 ? (double)nat.memory_bytes / nat.max_sessions : 0;
 	for (unsigned i = 0; i < bench.n_lanes; i++) {
 		r->payload_received += bench.lanes[i].payload_received;
 		r->payload_summed += bench.lanes[i].payload_summed;
@@ -556,7 +578,7 @@ bool bench_running(void)
 
 void bench_measure_io(double *mpps, double *cycles)
 {
-	struct rates rates = { 0 };
+	struct rates rates = {0};
 
 	for (unsigned i = 0; i < 16; i++) {
 		struct outcome o = slice(forward_turn(MODE_IO), SLICE_IO_MS, false, false);
@@ -568,7 +590,7 @@ void bench_measure_io(double *mpps, double *cycles)
 
 void bench_totals(struct totals *t)
 {
-	*t = (struct totals){ .packets = bench.packets, .busy_tsc = bench.busy_tsc };
+	*t = (struct totals){.packets = bench.packets, .busy_tsc = bench.busy_tsc};
 	for (unsigned i = 0; i < bench.n_lanes; i++) {
 		t->packets += atomic_load_explicit(&bench.live_packets[i], memory_order_relaxed);
 		t->busy_tsc += atomic_load_explicit(&bench.live_tsc[i], memory_order_relaxed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bench: lanes (an lcore each) that forward in slices of time, the mode that is measured and io by turns.
+ * The bench: lanes (an lcore each) that forward in slices of time, the mode that is measured and io
+ * by turns.
  */
 #ifndef TP_PERF_BENCH_H
 #define TP_PERF_BENCH_H
@@ -9,7 +10,8 @@
 
 /* Medians over the slices of one run. Cycles are TSC ticks. */
 struct result {
-	double mpps, cycles, cycles_min;	/* cycles: without io where the packets are tp-perf's own */
+	double mpps, cycles,
+		cycles_min; /* cycles: without io where the packets are tp-perf's own */
 	double io_mpps, io_cycles;
 	double stages[STAGES];
 	bool has_stages;
@@ -17,7 +19,8 @@ struct result {
 	uint32_t sessions;
 	double bytes_per_session;
 	uint64_t payload_received, payload_summed;
-	unsigned slices, disturbed;		/* of the measured mode; disturbed: the kernel took the core meanwhile */
+	unsigned slices,
+		disturbed; /* of the measured mode; disturbed: the kernel took the core meanwhile */
 };
 
 /* What all lanes did since bench_clear(); may be asked for while they run. */
@@ -33,8 +36,10 @@ unsigned bench_lanes(void);
 /* Makes tables, frames and sessions for the mode. False with a message. */
 bool bench_prepare(const struct options *o);
 
-/* Measures for o->duration_s, or until bench_interrupt(). Calls period(), if not NULL, each o->stats_period_s. */
-void bench_measure(const struct options *o, struct result *r, void (*period)(const struct options *o));
+/* Measures for o->duration_s, or until bench_interrupt(). Calls period(), if not NULL, each
+ * o->stats_period_s. */
+void bench_measure(const struct options *o, struct result *r,
+		   void (*period)(const struct options *o));
 void bench_interrupt(void);
 
 /* Forwards in the background until bench_stop(). */
@@ -45,7 +50,7 @@ bool bench_running(void);
 void bench_measure_io(double *mpps, double *cycles);
 
 void bench_totals(struct totals *t);
-void bench_stages(double cycles[STAGES]);	/* a packet, as far as measured */
+void bench_stages(double cycles[STAGES]); /* a packet, as far as measured */
 uint64_t bench_tx_dropped(unsigned port);
 void bench_clear(void);
 

@@ -14,8 +14,8 @@
 #define PREFETCH_AHEAD 4
 
 static const char *const stage_names[STAGES] = {
-	[STAGE_RECEIVE] = "receive", [STAGE_PARSE] = "parse", [STAGE_LOOKUP] = "lookup",
-	[STAGE_ROUTE] = "route", [STAGE_FORWARD] = "forward", [STAGE_TRANSMIT] = "transmit",
+	[STAGE_RECEIVE] = "receive", [STAGE_PARSE] = "parse",	  [STAGE_LOOKUP] = "lookup",
+	[STAGE_ROUTE] = "route",     [STAGE_FORWARD] = "forward", [STAGE_TRANSMIT] = "transmit",
 };
 
 const char *stage_name(enum stage s)
@@ -45,7 +45,7 @@ static inline void edit_mac(struct lane *l, struct rte_mbuf *m, unsigned to)
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
 
 	RTE_SET_USED(l);
-	eth->dst_addr = (struct rte_ether_addr){ { 0x02, 0, 0, 0, 0, (uint8_t)to } };
+	eth->dst_addr = (struct rte_ether_addr){{0x02, 0, 0, 0, 0, (uint8_t)to}};
 	eth->src_addr = ports.macs[to];
 }
 
@@ -55,7 +55,8 @@ static inline struct rte_ipv4_hdr *ip4_of(struct rte_mbuf *m, unsigned min)
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
 	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, sizeof(*eth));
 
-	if (unlikely(m->data_len < sizeof(*eth) + sizeof(*ip) || eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
+	if (unlikely(m->data_len < sizeof(*eth) + sizeof(*ip) ||
+		     eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
 		     ip->version_ihl >> 4 != 4 || (ip->version_ihl & 0xf) < 5))
 		return NULL;
 	return m->data_len < sizeof(*eth) + (ip->version_ihl & 0xfu) * 4 + min ? NULL : ip;
@@ -75,7 +76,8 @@ static inline void edit_5tswap(struct lane *l, struct rte_mbuf *m, unsigned to)
 	ip->src_addr = ip->dst_addr;
 	ip->dst_addr = addr;
 	if (likely(ip->next_proto_id == IPPROTO_UDP || ip->next_proto_id == IPPROTO_TCP)) {
-		struct rte_udp_hdr *udp = (struct rte_udp_hdr *)((uint8_t *)ip + (ip->version_ihl & 0xf) * 4);
+		struct rte_udp_hdr *udp =
+			(struct rte_udp_hdr *)((uint8_t *)ip + (ip->version_ihl & 0xf) * 4);
 		rte_be16_t port = udp->src_port;
 
 		udp->src_port = udp->dst_port;
@@ -111,7 +113,9 @@ static inline void edit_csum(struct lane *l, struct rte_mbuf *m, unsigned to)
 		at = offsetof(struct rte_tcp_hdr, cksum);
 	else
 		return;
-	sum = csum_partial(l4, l4_len, csum_pseudo_v4(ip->src_addr, ip->dst_addr, ip->next_proto_id, (uint16_t)l4_len));
+	sum = csum_partial(l4, l4_len,
+			   csum_pseudo_v4(ip->src_addr, ip->dst_addr, ip->next_proto_id,
+					  (uint16_t)l4_len));
 	l->bad_checksums += csum_fold_sum(sum) != 0xffff;
 	memcpy(&check, l4 + at, sizeof(check));
 	check = csum_udp_zero(csum_fold(csum_sub(sum, check)));
@@ -121,7 +125,8 @@ static inline void edit_csum(struct lane *l, struct rte_mbuf *m, unsigned to)
 }
 
 static __rte_always_inline unsigned turn(struct lane *l,
-					 void (*edit)(struct lane *l, struct rte_mbuf *m, unsigned to))
+					 void (*edit)(struct lane *l, struct rte_mbuf *m,
+						      unsigned to))
 {
 	unsigned got = 0;
 
@@ -141,7 +146,8 @@ static __rte_always_inline unsigned turn(struct lane *l,
 					rte_prefetch0(rte_pktmbuf_mtod(m[k], void *));
 				for (uint16_t k = 0; k < n; k++) {
 					if (k + PREFETCH_AHEAD < n)
-						rte_prefetch0(rte_pktmbuf_mtod(m[k + PREFETCH_AHEAD], void *));
+						rte_prefetch0(rte_pktmbuf_mtod(
+							m[k + PREFETCH_AHEAD], void *));
 					edit(l, m[k], to);
 				}
 			}
@@ -187,7 +193,7 @@ unsigned forward_turn_timed(struct lane *l)
 {
 	struct worker *w = dp.workers[l->id];
 	const struct dp_worker_conf *conf;
-	uint64_t stages[WORKER_STAGES] = { 0 }, t, last = rte_rdtsc();
+	uint64_t stages[WORKER_STAGES] = {0}, t, last = rte_rdtsc();
 	unsigned got = 0;
 
 	worker_turn_begin(w);

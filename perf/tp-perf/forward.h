@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One turn of each forward mode over the queues of a lane: io, mac, 5tswap and csum are written here after testpmd's
- * engines of the same names; all others are the router's worker_turn().
+ * One turn of each forward mode over the queues of a lane: io, mac, 5tswap and csum are written
+ * here after testpmd's engines of the same names; all others are the router's worker_turn().
  */
 #ifndef TP_PERF_FORWARD_H
 #define TP_PERF_FORWARD_H
@@ -9,15 +9,23 @@
 #include "ports.h"
 #include "worker.h"
 
-enum stage { STAGE_RECEIVE, STAGE_PARSE, STAGE_LOOKUP, STAGE_ROUTE, STAGE_FORWARD, STAGE_TRANSMIT, STAGES };
+enum stage {
+	STAGE_RECEIVE,
+	STAGE_PARSE,
+	STAGE_LOOKUP,
+	STAGE_ROUTE,
+	STAGE_FORWARD,
+	STAGE_TRANSMIT,
+	STAGES
+};
 
 /* What one lcore has. One writer; others read packets and the like while it runs, for people. */
 struct lane {
 	unsigned id, lcore;
 	struct pile pile;
 	uint64_t tx_dropped[PORTS_MAX];
-	uint64_t payload_received, payload_summed, bad_checksums;	/* mode csum */
-	uint64_t stages[STAGES];					/* TSC ticks, by turn_timed() */
+	uint64_t payload_received, payload_summed, bad_checksums; /* mode csum */
+	uint64_t stages[STAGES];				  /* TSC ticks, by turn_timed() */
 } __rte_cache_aligned;
 
 /* Receives on all queues of the lane, forwards, sends. Returns the packets received. */

@@ -14,10 +14,11 @@
 #include "frames.h"
 
 #define FLOWS_OF_HOST 16
-#define PORT_STEP     4000	/* each flow of a host draws its port from as many of its own, above 1023 */
-#define INSIDE        0x0a000000u	/* 10.0.0.0/8 */
-#define INSIDE_FRESH  0x0a800000u
-#define OUTSIDE       0xc6120000u	/* 198.18.0.0/15 */
+#define PORT_STEP     4000 /* each flow of a host draws its port from as many of its own, above 1023 \
+			    */
+#define INSIDE	     0x0a000000u /* 10.0.0.0/8 */
+#define INSIDE_FRESH 0x0a800000u
+#define OUTSIDE	     0xc6120000u /* 198.18.0.0/15 */
 
 static uint64_t mix(uint64_t x)
 {
@@ -26,14 +27,15 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* An odd multiplier makes the numbers of networks all different; those with a meaning of their own are left out. */
+/* An odd multiplier makes the numbers of networks all different; those with a meaning of their own
+ * are left out. */
 uint32_t frames_route(uint32_t r)
 {
 	for (uint32_t k = r;; k += ROUTES_MAX) {
 		uint32_t net = (k * 0x9e3779b1u >> 8) & 0xffffff, first = net >> 16;
 
-		if (first != 0 && first != 10 && first != 100 && first != 127 && first != 172 && first != 192 &&
-		    first != 198 && first < 224)
+		if (first != 0 && first != 10 && first != 100 && first != 127 && first != 172 &&
+		    first != 192 && first != 198 && first < 224)
 			return net << 8;
 	}
 }
@@ -42,7 +44,8 @@ static rte_be32_t destination(const struct options *o, uint64_t r)
 {
 	if (o->routes == 1)
 		return rte_cpu_to_be_32(OUTSIDE + (uint32_t)(r & 0x1ffff));
-	return rte_cpu_to_be_32(frames_route(1 + (uint32_t)((r >> 16) % (o->routes - 1))) + (r & 0xff));
+	return rte_cpu_to_be_32(frames_route(1 + (uint32_t)((r >> 16) % (o->routes - 1))) +
+				(r & 0xff));
 }
 
 struct flow frames_flow(const struct options *o, uint32_t i)
@@ -52,7 +55,8 @@ struct flow frames_flow(const struct options *o, uint32_t i)
 	return (struct flow){
 		.src_be = rte_cpu_to_be_32(INSIDE + 2 + i / FLOWS_OF_HOST),
 		.dst_be = destination(o, r),
-		.sport_be = rte_cpu_to_be_16((uint16_t)(1024 + i % FLOWS_OF_HOST * PORT_STEP + (r >> 48) % PORT_STEP)),
+		.sport_be = rte_cpu_to_be_16(
+			(uint16_t)(1024 + i % FLOWS_OF_HOST * PORT_STEP + (r >> 48) % PORT_STEP)),
 		.dport_be = rte_cpu_to_be_16((uint16_t)(r >> 40 & 1 ? 443 : 53)),
 	};
 }
@@ -71,7 +75,8 @@ uint16_t frames_len(const struct options *o, uint32_t i)
 
 	if (o->mode != MODE_MIXED)
 		return o->frame;
-	r = (unsigned)(mix(i ^ 0xabcdefull) % 12);	/* IMIX: seven of 60, four of 590, one of 1,514 */
+	r = (unsigned)(mix(i ^ 0xabcdefull) %
+		       12); /* IMIX: seven of 60, four of 590, one of 1,514 */
 	return r < 7 ? 60 : r < 11 ? 590 : 1514;
 }
 
@@ -154,7 +159,7 @@ void frames_reply(struct frame_head *h, const struct frame_head *sent)
 
 bool frames_alloc(struct frames *f, uint32_t n)
 {
-	*f = (struct frames){ .n = n };
+	*f = (struct frames){.n = n};
 	f->heads = rte_malloc("frames", n * sizeof(*f->heads), RTE_CACHE_LINE_SIZE);
 	return f->heads != NULL;
 }
@@ -164,7 +169,7 @@ void frames_free(struct frames *f)
 	rte_free(f->heads);
 	rte_free(f->captured);
 	rte_free(f->bytes);
-	*f = (struct frames){ 0 };
+	*f = (struct frames){0};
 }
 
 bool frames_fill(struct frames *f, const struct options *o)
@@ -194,8 +199,8 @@ void frames_shuffle(struct frames *f, uint64_t seed)
 
 /* ---- captures -------------------------------------------------------------------------------- */
 
-static bool add_frame(struct frames *f, const uint8_t *frame, uint16_t len, const struct rte_ether_addr *dst,
-		      size_t *room)
+static bool add_frame(struct frames *f, const uint8_t *frame, uint16_t len,
+		      const struct rte_ether_addr *dst, size_t *room)
 {
 	if (f->n % 4096 == 0) {
 		f->captured = rte_realloc(f->captured, (f->n + 4096) * sizeof(*f->captured), 0);
@@ -208,7 +213,7 @@ static bool add_frame(struct frames *f, const uint8_t *frame, uint16_t len, cons
 		if (f->bytes == NULL)
 			return false;
 	}
-	f->captured[f->n++] = (struct capture_frame){ .at = (uint32_t)f->n_bytes, .len = len };
+	f->captured[f->n++] = (struct capture_frame){.at = (uint32_t)f->n_bytes, .len = len};
 	memcpy(f->bytes + f->n_bytes, frame, len);
 	memcpy(f->bytes + f->n_bytes, dst, sizeof(*dst));
 	f->n_bytes += len;
@@ -225,7 +230,7 @@ bool frames_read_pcap(struct frames *f, const char *path, const struct rte_ether
 	bool ok = true;
 	int rc = 0;
 
-	*f = (struct frames){ 0 };
+	*f = (struct frames){0};
 	if (pcap == NULL) {
 		fprintf(stderr, "tp-perf: %s\n", why);
 		return false;
@@ -237,31 +242,36 @@ bool frames_read_pcap(struct frames *f, const char *path, const struct rte_ether
 	}
 	while (ok && f->n < FLOWS_MAX && f->n_bytes < UINT32_MAX - UINT16_MAX &&
 	       (rc = pcap_next_ex(pcap, &header, &frame)) == 1) {
-		if (header->caplen != header->len || header->len < RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr) ||
+		if (header->caplen != header->len ||
+		    header->len < RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr) ||
 		    header->len > FRAME_MAX || frame[12] != 0x08 || frame[13] != 0x00)
 			continue;
 		ok = add_frame(f, frame, (uint16_t)header->len, dst, &room);
 	}
 	if (!ok)
-		fprintf(stderr, "tp-perf: %s: no memory for its frames: reserve more huge pages\n", path);
+		fprintf(stderr, "tp-perf: %s: no memory for its frames: reserve more huge pages\n",
+			path);
 	else if (rc == PCAP_ERROR)
 		fprintf(stderr, "tp-perf: %s: %s\n", path, pcap_geterr(pcap));
 	else if (f->n == 0)
-		fprintf(stderr, "tp-perf: %s: holds no whole, untagged IPv4 frame of at most %u bytes\n", path, FRAME_MAX);
+		fprintf(stderr,
+			"tp-perf: %s: holds no whole, untagged IPv4 frame of at most %u bytes\n",
+			path, FRAME_MAX);
 	pcap_close(pcap);
 	return ok && rc != PCAP_ERROR && f->n > 0;
 }
 
 bool frames_write_pcap(const struct frames *f, const char *path, const struct rte_ether_addr *dst)
 {
-	static const struct rte_ether_addr host = { { 0x02, 0, 0, 0, 0, 0xaa } };
+	static const struct rte_ether_addr host = {{0x02, 0, 0, 0, 0, 0xaa}};
 	uint8_t frame[FRAME_MAX];
 	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)frame;
 	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, UINT16_MAX);
 	pcap_dumper_t *out = pcap == NULL ? NULL : pcap_dump_open(pcap, path);
 
 	if (out == NULL) {
-		fprintf(stderr, "tp-perf: %s\n", pcap == NULL ? "no memory for a capture" : pcap_geterr(pcap));
+		fprintf(stderr, "tp-perf: %s\n",
+			pcap == NULL ? "no memory for a capture" : pcap_geterr(pcap));
 		if (pcap != NULL)
 			pcap_close(pcap);
 		return false;
@@ -272,7 +282,8 @@ bool frames_write_pcap(const struct frames *f, const char *path, const struct rt
 	eth->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
 	for (uint32_t i = 0; i < f->n; i++) {
 		uint32_t len = RTE_ETHER_HDR_LEN + frames_total(&f->heads[i]);
-		struct pcap_pkthdr header = { .caplen = len, .len = len, .ts = { .tv_sec = 1, .tv_usec = i % 1000000 } };
+		struct pcap_pkthdr header = {
+			.caplen = len, .len = len, .ts = {.tv_sec = 1, .tv_usec = i % 1000000}};
 
 		memcpy(frame + RTE_ETHER_HDR_LEN, &f->heads[i], sizeof(f->heads[i]));
 		pcap_dump((u_char *)out, &header, frame);

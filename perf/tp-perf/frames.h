@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The packets that tp-perf makes: flows from inside hosts to outside ones and their replies, ready to be stored into
- * packet buffers; and captures read and written.
+ * The packets that tp-perf makes: flows from inside hosts to outside ones and their replies, ready
+ * to be stored into packet buffers; and captures read and written.
  */
 #ifndef TP_PERF_FRAMES_H
 #define TP_PERF_FRAMES_H
@@ -14,15 +14,17 @@
 
 #include "options.h"
 
-#define FRAME_FIXED (RTE_ETHER_HDR_LEN + 32)	/* from this byte on all frames hold the same pattern */
+#define FRAME_FIXED                                                                                \
+	(RTE_ETHER_HDR_LEN + 32) /* from this byte on all frames hold the same pattern */
 
-/* The first 32 bytes of an IPv4 datagram with UDP: all that tells one packet from another of its length. */
+/* The first 32 bytes of an IPv4 datagram with UDP: all that tells one packet from another of its
+ * length. */
 struct frame_head {
 	uint8_t bytes[32];
 } __attribute__((aligned(32)));
 
 struct capture_frame {
-	uint32_t at;	/* in bytes[] */
+	uint32_t at; /* in bytes[] */
 	uint16_t len;
 };
 
@@ -40,7 +42,8 @@ struct flow {
 	rte_be16_t sport_be, dport_be;
 };
 
-/* Flow i of the run: 16 flows an inside host (10.0.0.0/8), to destinations that the i-th route leads to. */
+/* Flow i of the run: 16 flows an inside host (10.0.0.0/8), to destinations that the i-th route
+ * leads to. */
 struct flow frames_flow(const struct options *o, uint32_t i);
 /* The i-th of the sessions that mode mixed opens while it runs. */
 struct flow frames_fresh(const struct options *o, uint32_t i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tp-perf: what a packet costs in the router's worker. EAL options, "--", and its own, which are testpmd's where
- * testpmd has them.
+ * tp-perf: what a packet costs in the router's worker. EAL options, "--", and its own, which are
+ * testpmd's where testpmd has them.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -34,12 +34,13 @@ static int own_options(int argc, char **argv)
 static int write_capture(const struct options *o)
 {
 	/* the address of DPDK's net_pcap ports, which the capture is for */
-	static const struct rte_ether_addr dst = { { 0x02, 0x70, 0x63, 0x61, 0x70, 0x00 } };
+	static const struct rte_ether_addr dst = {{0x02, 0x70, 0x63, 0x61, 0x70, 0x00}};
 	struct frames f;
 	bool ok = frames_fill(&f, o);
 
 	if (!ok)
-		fprintf(stderr, "tp-perf: no memory for %u flows: reserve more huge pages\n", o->flows);
+		fprintf(stderr, "tp-perf: no memory for %u flows: reserve more huge pages\n",
+			o->flows);
 	if (ok) {
 		frames_shuffle(&f, 1);
 		ok = frames_write_pcap(&f, o->write_pcap, &dst);
@@ -77,10 +78,11 @@ int main(int argc, char **argv)
 		options_parse(&o, argc - own, argv + own);
 	else
 		options_parse(&o, 1, argv);
-	rte_openlog_stream(stderr);	/* standard output is for results */
+	rte_openlog_stream(stderr); /* standard output is for results */
 	rte_set_application_usage_hook(options_usage);
 	if (rte_eal_init(own, argv) < 0) {
-		fprintf(stderr, "tp-perf: EAL does not start; --in-memory needs no hugetlbfs, --no-huge no "
+		fprintf(stderr,
+			"tp-perf: EAL does not start; --in-memory needs no hugetlbfs, --no-huge no "
 			"huge pages, --no-pci no devices\n");
 		return 1;
 	}
@@ -89,7 +91,8 @@ int main(int argc, char **argv)
 	} else if (!bench_init(&o)) {
 		rc = 1;
 	} else {
-		rc = o.interactive || o.cmdline_file != NULL ? (shell_run(&o) ? 0 : 1) : measure(&o);
+		rc = o.interactive || o.cmdline_file != NULL ? (shell_run(&o) ? 0 : 1)
+							     : measure(&o);
 		bench_fini();
 	}
 	rte_eal_cleanup();

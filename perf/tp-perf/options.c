@@ -53,11 +53,14 @@ void options_usage(const char *program)
 {
 	printf("\nUsage: %s [EAL options] -- [options]\n"
 	       "\n"
-	       "Forwards packets by the router's own worker and says what each one costs. Without ports (EAL options\n"
-	       "-a, --vdev) it makes the packets itself, for one worker lcore or more: %s --lcores 0@0,1@1 --no-pci --\n"
+	       "Forwards packets by the router's own worker and says what each one costs. Without "
+	       "ports (EAL options\n"
+	       "-a, --vdev) it makes the packets itself, for one worker lcore or more: %s --lcores "
+	       "0@0,1@1 --no-pci --\n"
 	       "\n"
 	       "As in dpdk-testpmd:\n"
-	       "  --forward-mode MODE     io, mac, 5tswap, csum, route, nat44, nat44-setup, static or mixed (nat44)\n"
+	       "  --forward-mode MODE     io, mac, 5tswap, csum, route, nat44, nat44-setup, static "
+	       "or mixed (nat44)\n"
 	       "  --nb-cores N            worker lcores that forward (1)\n"
 	       "  --burst N               packets received at once, 1 to %u (%u)\n"
 	       "  --rxq N, --txq N        queues of each port (as many as --nb-cores)\n"
@@ -65,21 +68,28 @@ void options_usage(const char *program)
 	       "  --total-num-mbufs N     packet buffers (16384)\n"
 	       "  --portmask MASK         ports to use, hexadecimal (all)\n"
 	       "  --stats-period N        print statistics every N seconds\n"
-	       "  -i, --interactive       a prompt: start, stop, set fwd, show fwd stats all, help ...\n"
+	       "  -i, --interactive       a prompt: start, stop, set fwd, show fwd stats all, help "
+	       "...\n"
 	       "  -a, --auto-start        start forwarding before the prompt\n"
 	       "  --cmdline-file FILE     commands to run before the prompt\n"
 	       "Its own:\n"
 	       "  --flows N               flows, visited in random order, 1 to %u (65536)\n"
 	       "  --frame N               bytes of a frame without FCS, %u to %u (60)\n"
-	       "  --direction DIR         out, in (replies; makes its own packets only) or both (out)\n"
-	       "  --routes N              routes: one default route, else N random /24 networks, to %u (1)\n"
+	       "  --direction DIR         out, in (replies; makes its own packets only) or both "
+	       "(out)\n"
+	       "  --routes N              routes: one default route, else N random /24 networks, "
+	       "to %u (1)\n"
 	       "  --rules N               translation rules, the last one matches, to %u (1)\n"
-	       "  --pcap FILE             send the IPv4 frames of a capture instead of flows, in their order\n"
-	       "  --write-pcap FILE       write the frames of these flows to a capture (for net_pcap ports), and exit\n"
+	       "  --pcap FILE             send the IPv4 frames of a capture instead of flows, in "
+	       "their order\n"
+	       "  --write-pcap FILE       write the frames of these flows to a capture (for "
+	       "net_pcap ports), and exit\n"
 	       "  --duration N            seconds, 0: until interrupted (10)\n"
-	       "  --json                  results as JSON on standard output, one object a line, and nothing else\n"
+	       "  --json                  results as JSON on standard output, one object a line, "
+	       "and nothing else\n"
 	       "  -h, --help              this text; EAL's options: %s --help\n",
-	       program, program, BURST_MAX, BURST_MAX, FLOWS_MAX, FRAME_MIN, FRAME_MAX, ROUTES_MAX, RULES_MAX, program);
+	       program, program, BURST_MAX, BURST_MAX, FLOWS_MAX, FRAME_MIN, FRAME_MAX, ROUTES_MAX,
+	       RULES_MAX, program);
 }
 
 static void __attribute__((noreturn, format(printf, 1, 2))) bad(const char *fmt, ...)
@@ -104,41 +114,59 @@ static uint64_t number(const char *option, const char *text, int base, uint64_t 
 	if (errno != 0 || end == text || *end != '\0' || text[0] == '-')
 		bad("--%s takes a number, not '%s'", option, text);
 	if (v < min || v > max)
-		bad("--%s takes %llu to %llu, not %s", option, (unsigned long long)min, (unsigned long long)max, text);
+		bad("--%s takes %llu to %llu, not %s", option, (unsigned long long)min,
+		    (unsigned long long)max, text);
 	return v;
 }
 
 enum {
-	OPT_FORWARD_MODE = 256, OPT_NB_CORES, OPT_BURST, OPT_RXQ, OPT_TXQ, OPT_RXD, OPT_TXD, OPT_TOTAL_NUM_MBUFS,
-	OPT_PORTMASK, OPT_STATS_PERIOD, OPT_CMDLINE_FILE, OPT_FLOWS, OPT_FRAME, OPT_DIRECTION, OPT_ROUTES, OPT_RULES,
-	OPT_PCAP, OPT_WRITE_PCAP, OPT_DURATION, OPT_JSON,
+	OPT_FORWARD_MODE = 256,
+	OPT_NB_CORES,
+	OPT_BURST,
+	OPT_RXQ,
+	OPT_TXQ,
+	OPT_RXD,
+	OPT_TXD,
+	OPT_TOTAL_NUM_MBUFS,
+	OPT_PORTMASK,
+	OPT_STATS_PERIOD,
+	OPT_CMDLINE_FILE,
+	OPT_FLOWS,
+	OPT_FRAME,
+	OPT_DIRECTION,
+	OPT_ROUTES,
+	OPT_RULES,
+	OPT_PCAP,
+	OPT_WRITE_PCAP,
+	OPT_DURATION,
+	OPT_JSON,
 };
 
 static const struct option longs[] = {
-	{ "forward-mode", required_argument, NULL, OPT_FORWARD_MODE },
-	{ "nb-cores", required_argument, NULL, OPT_NB_CORES },
-	{ "burst", required_argument, NULL, OPT_BURST },
-	{ "rxq", required_argument, NULL, OPT_RXQ },
-	{ "txq", required_argument, NULL, OPT_TXQ },
-	{ "rxd", required_argument, NULL, OPT_RXD },
-	{ "txd", required_argument, NULL, OPT_TXD },
-	{ "total-num-mbufs", required_argument, NULL, OPT_TOTAL_NUM_MBUFS },
-	{ "portmask", required_argument, NULL, OPT_PORTMASK },
-	{ "stats-period", required_argument, NULL, OPT_STATS_PERIOD },
-	{ "interactive", no_argument, NULL, 'i' },
-	{ "auto-start", no_argument, NULL, 'a' },
-	{ "cmdline-file", required_argument, NULL, OPT_CMDLINE_FILE },
-	{ "flows", required_argument, NULL, OPT_FLOWS },
-	{ "frame", required_argument, NULL, OPT_FRAME },
-	{ "direction", required_argument, NULL, OPT_DIRECTION },
-	{ "routes", required_argument, NULL, OPT_ROUTES },
-	{ "rules", required_argument, NULL, OPT_RULES },
-	{ "pcap", required_argument, NULL, OPT_PCAP },
-	{ "write-pcap", required_argument, NULL, OPT_WRITE_PCAP },
-	{ "duration", required_argument, NULL, OPT_DURATION },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
+	{"forward-mode", required_argument, NULL, OPT_FORWARD_MODE},
+	{"nb-cores", required_argument, NULL, OPT_NB_CORES},
+	{"burst", required_argument, NULL, OPT_BURST},
+	{"rxq", required_argument, NULL, OPT_RXQ},
+	{"txq", required_argument, NULL, OPT_TXQ},
+	{"rxd", required_argument, NULL, OPT_RXD},
+	{"txd", required_argument, NULL, OPT_TXD},
+	{"total-num-mbufs", required_argument, NULL, OPT_TOTAL_NUM_MBUFS},
+	{"portmask", required_argument, NULL, OPT_PORTMASK},
+	{"stats-period", required_argument, NULL, OPT_STATS_PERIOD},
+	{"interactive", no_argument, NULL, 'i'},
+	{"auto-start", no_argument, NULL, 'a'},
+	{"cmdline-file", required_argument, NULL, OPT_CMDLINE_FILE},
+	{"flows", required_argument, NULL, OPT_FLOWS},
+	{"frame", required_argument, NULL, OPT_FRAME},
+	{"direction", required_argument, NULL, OPT_DIRECTION},
+	{"routes", required_argument, NULL, OPT_ROUTES},
+	{"rules", required_argument, NULL, OPT_RULES},
+	{"pcap", required_argument, NULL, OPT_PCAP},
+	{"write-pcap", required_argument, NULL, OPT_WRITE_PCAP},
+	{"duration", required_argument, NULL, OPT_DURATION},
+	{"json", no_argument, NULL, OPT_JSON},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
 };
 
 static enum direction direction_find(const char *name)
@@ -157,7 +185,8 @@ static void set(struct options *o, int option, const char *name, const char *arg
 		int mode = mode_find(arg);
 
 		if (mode < 0)
-			bad("there is no forward mode '%s': io, mac, 5tswap, csum, route, nat44, nat44-setup, static, mixed",
+			bad("there is no forward mode '%s': io, mac, 5tswap, csum, route, nat44, "
+			    "nat44-setup, static, mixed",
 			    arg);
 		o->mode = (enum mode)mode;
 		break;
@@ -233,7 +262,8 @@ static void set(struct options *o, int option, const char *name, const char *arg
 static void check(const struct options *o, bool direction_set)
 {
 	if (o->mode == MODE_MIXED && direction_set && o->direction != DIR_BOTH)
-		bad("mode mixed goes both ways: --direction %s does not go with it", direction_name(o->direction));
+		bad("mode mixed goes both ways: --direction %s does not go with it",
+		    direction_name(o->direction));
 	if (o->mode == MODE_MIXED && o->frame_set)
 		bad("mode mixed has frames of its own sizes (IMIX): --frame does not go with it");
 	if (o->mode == MODE_NAT44_SETUP && o->direction != DIR_OUT)

@@ -8,7 +8,7 @@
 #include "ports.h"
 
 #define OWN_PORTS     2
-#define FRESH_EACH    50	/* packets from inside, half of all, for one that opens a session */
+#define FRESH_EACH    50 /* packets from inside, half of all, for one that opens a session */
 #define PREFETCH_MBUF 4
 
 struct ports ports;
@@ -102,7 +102,7 @@ static uint16_t own_rx(void *queue, struct rte_mbuf **m, uint16_t n)
 	for (uint16_t i = 0; i < n; i++) {
 		m[i] = p->m[p->n + i];
 		if (unlikely(q->at >= f->n)) {
-			if (q->once) {	/* the rest goes back */
+			if (q->once) { /* the rest goes back */
 				for (uint16_t k = i; k < n; k++)
 					p->m[p->n + k - i] = p->m[p->n + k];
 				p->n += (unsigned)n - i;
@@ -143,7 +143,8 @@ static uint16_t own_tx(void *queue, struct rte_mbuf **m, uint16_t n)
 	return n;
 }
 
-void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once, const struct options *fresh)
+void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once,
+		const struct options *fresh)
 {
 	for (unsigned k = 0; k < ports.n_rxq; k++) {
 		struct queue *q = &ports.queues[i][k];
@@ -211,7 +212,7 @@ static void take_over(unsigned i)
 {
 	uint16_t id = ports.ids[i];
 	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[id];
-	struct rte_mbuf rearm = { .data_off = RTE_PKTMBUF_HEADROOM, .nb_segs = 1, .port = id };
+	struct rte_mbuf rearm = {.data_off = RTE_PKTMBUF_HEADROOM, .nb_segs = 1, .port = id};
 
 	rte_mbuf_refcnt_set(&rearm, 1);
 	for (unsigned k = 0; k < QUEUES_MAX; k++) {
@@ -223,7 +224,7 @@ static void take_over(unsigned i)
 		q->rxq = k < ports.n_rxq ? ops->rxq.data[k] : NULL;
 		q->txq = k < ports.n_txq ? ops->txq.data[k] : NULL;
 		q->eth.dst_addr = ports.macs[i];
-		q->eth.src_addr = (struct rte_ether_addr){ { 0x02, 0, 0, 0, 0, 0xaa } };
+		q->eth.src_addr = (struct rte_ether_addr){{0x02, 0, 0, 0, 0, 0xaa}};
 		q->eth.ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
 		memcpy(&q->rearm, &rearm.rearm_data, sizeof(q->rearm));
 	}
@@ -236,14 +237,15 @@ static void take_over(unsigned i)
 static bool start_port(unsigned i, const struct options *o, struct rte_mempool *pool)
 {
 	uint16_t id = ports.ids[i], rxd = o->rxd, txd = o->txd;
-	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_conf conf = {0};
 	struct rte_eth_dev_info info;
 	int rc = rte_eth_dev_info_get(id, &info);
 
 	if (rc == 0 && ports.n_rxq > 1) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		conf.rx_adv_conf.rss_conf.rss_hf = info.flow_type_rss_offloads &
-						   (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+		conf.rx_adv_conf.rss_conf.rss_hf =
+			info.flow_type_rss_offloads &
+			(RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
 		if (conf.rx_adv_conf.rss_conf.rss_hf == 0)
 			conf.rxmode.mq_mode = RTE_ETH_MQ_RX_NONE;
 	}
@@ -260,11 +262,11 @@ static bool start_port(unsigned i, const struct options *o, struct rte_mempool *
 	if (rc == 0)
 		rc = rte_eth_macaddr_get(id, &ports.macs[i]);
 	if (rc != 0) {
-		fprintf(stderr, "tp-perf: port %u (%u receive, %u transmit queues): %s\n", id, ports.n_rxq, ports.n_txq,
-			rte_strerror(-rc));
+		fprintf(stderr, "tp-perf: port %u (%u receive, %u transmit queues): %s\n", id,
+			ports.n_rxq, ports.n_txq, rte_strerror(-rc));
 		return false;
 	}
-	(void)rte_eth_promiscuous_enable(id);	/* drivers without it get all frames anyway */
+	(void)rte_eth_promiscuous_enable(id); /* drivers without it get all frames anyway */
 	take_over(i);
 	return true;
 }
@@ -273,12 +275,14 @@ bool ports_start(const struct options *o, struct rte_mempool *pool)
 {
 	uint16_t id;
 
-	RTE_ETH_FOREACH_DEV(id) {
+	RTE_ETH_FOREACH_DEV(id)
+	{
 		if (id >= 64 || o->portmask >> id & 1)
 			ports.ids[ports.n++] = id;
 	}
 	if (ports.n == 0 && rte_eth_dev_count_avail() > 0) {
-		fprintf(stderr, "tp-perf: the port mask names none of the %u ports\n", rte_eth_dev_count_avail());
+		fprintf(stderr, "tp-perf: the port mask names none of the %u ports\n",
+			rte_eth_dev_count_avail());
 		return false;
 	}
 	ports.n_rxq = o->rxq;
@@ -290,7 +294,9 @@ bool ports_start(const struct options *o, struct rte_mempool *pool)
 		snprintf(name, sizeof(name), "net_null_tp%u", i);
 		if (rte_eal_hotplug_add("vdev", name, "") != 0 ||
 		    rte_eth_dev_get_port_by_name(name, &ports.ids[i]) != 0) {
-			fprintf(stderr, "tp-perf: no port of its own: DPDK's net_null driver is needed: %s\n",
+			fprintf(stderr,
+				"tp-perf: no port of its own: DPDK's net_null driver is needed: "
+				"%s\n",
 				rte_strerror(rte_errno));
 			return false;
 		}

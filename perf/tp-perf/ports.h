@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ports: those given by EAL, or two of tp-perf's own whose receive queues make packets from a table and whose transmit
- * queues take them back. In front of every queue stands a struct queue, which limits bursts and counts.
+ * Ports: those given by EAL, or two of tp-perf's own whose receive queues make packets from a table
+ * and whose transmit queues take them back. In front of every queue stands a struct queue, which
+ * limits bursts and counts.
  */
 #ifndef TP_PERF_PORTS_H
 #define TP_PERF_PORTS_H
@@ -15,7 +16,8 @@
 #define QUEUES_MAX 64
 #define PILE_ROOM  4096
 
-/* Buffers that a lane's own queues pass to and fro; the last one in is the first out, as in a pool's cache. */
+/* Buffers that a lane's own queues pass to and fro; the last one in is the first out, as in a
+ * pool's cache. */
 struct pile {
 	unsigned n;
 	struct rte_mempool *pool;
@@ -25,7 +27,7 @@ struct pile {
 /* One receive and one transmit queue of the same number. One writer. */
 struct queue {
 	uint64_t rx_packets, rx_bursts, tx_packets;
-	uint64_t hist[BURST_MAX + 1];		/* receive bursts by packets, empty ones left out */
+	uint64_t hist[BURST_MAX + 1]; /* receive bursts by packets, empty ones left out */
 	uint16_t burst;
 	/* a port given by EAL: what is behind */
 	eth_rx_burst_t rx;
@@ -33,21 +35,22 @@ struct queue {
 	void *rxq, *txq;
 	/* one of our own */
 	struct pile *pile;
-	const struct frames *frames;		/* NULL: receives nothing */
-	uint32_t at, step, first;		/* the next frame of the table; every step-th from the first is ours */
-	bool once;				/* stops at the table's end */
-	const struct options *fresh;		/* mode mixed: 1 % of all packets open sessions */
+	const struct frames *frames; /* NULL: receives nothing */
+	uint32_t at, step,
+		first; /* the next frame of the table; every step-th from the first is ours */
+	bool once;     /* stops at the table's end */
+	const struct options *fresh; /* mode mixed: 1 % of all packets open sessions */
 	uint32_t fresh_at, fresh_in;
 	struct rte_ether_hdr eth;
 	uint64_t rearm;
-	void (*sent)(void *arg, struct rte_mbuf *m);	/* NULL, or sees each packet */
+	void (*sent)(void *arg, struct rte_mbuf *m); /* NULL, or sees each packet */
 	void *sent_arg;
 } __rte_cache_aligned;
 
 struct ports {
 	unsigned n;
 	uint16_t ids[PORTS_MAX];
-	struct rte_ether_addr macs[PORTS_MAX];	/* by index, not id */
+	struct rte_ether_addr macs[PORTS_MAX]; /* by index, not id */
 	bool own;
 	uint16_t n_rxq, n_txq;
 	struct queue queues[PORTS_MAX][QUEUES_MAX];
@@ -66,8 +69,10 @@ static inline unsigned ports_peer(unsigned i)
 }
 
 void ports_set_burst(uint16_t burst);
-/* What our own port index i receives from now on: the table from its start, by each of n queues every n-th. */
-void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once, const struct options *fresh);
+/* What our own port index i receives from now on: the table from its start, by each of n queues
+ * every n-th. */
+void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once,
+		const struct options *fresh);
 /* All frames of all tables fed once are out. */
 bool ports_fed(void);
 void ports_watch(unsigned i, void (*sent)(void *arg, struct rte_mbuf *m), void *arg);

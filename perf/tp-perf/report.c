@@ -29,7 +29,7 @@ struct port_counts {
 
 static void count_port(unsigned i, struct port_counts *c)
 {
-	*c = (struct port_counts){ .tx_dropped = bench_tx_dropped(i) };
+	*c = (struct port_counts){.tx_dropped = bench_tx_dropped(i)};
 	for (unsigned k = 0; k < QUEUES_MAX; k++) {
 		const struct queue *q = &ports.queues[i][k];
 
@@ -49,7 +49,7 @@ void report_port_stats(FILE *out)
 
 	for (unsigned i = 0; i < ports.n; i++) {
 		uint64_t now = rte_get_tsc_cycles();
-		struct rte_eth_stats s = { 0 };
+		struct rte_eth_stats s = {0};
 		struct port_counts c;
 		char title[64];
 		double seconds;
@@ -60,14 +60,19 @@ void report_port_stats(FILE *out)
 		snprintf(title, sizeof(title), " NIC statistics for port %-2u ", ports.ids[i]);
 		fputc('\n', out);
 		line(out, "#", title);
-		fprintf(out, "  RX-packets: %-14" PRIu64 " RX-missed: %-10" PRIu64 " RX-errors: %" PRIu64 "\n", c.rx, s.imissed,
-			s.ierrors);
+		fprintf(out,
+			"  RX-packets: %-14" PRIu64 " RX-missed: %-10" PRIu64 " RX-errors: %" PRIu64
+			"\n",
+			c.rx, s.imissed, s.ierrors);
 		fprintf(out, "  RX-nombuf:  %-14" PRIu64 "\n", s.rx_nombuf);
-		fprintf(out, "  TX-packets: %-14" PRIu64 " TX-errors: %" PRIu64 "\n", c.tx, s.oerrors);
+		fprintf(out, "  TX-packets: %-14" PRIu64 " TX-errors: %" PRIu64 "\n", c.tx,
+			s.oerrors);
 		fprintf(out, "\n  Throughput (since last show)\n");
 		fprintf(out, "  Rx-pps: %16.0f\n  Tx-pps: %16.0f\n",
-			seconds > 0 && c.rx >= last[i].rx ? (double)(c.rx - last[i].rx) / seconds : 0,
-			seconds > 0 && c.tx >= last[i].tx ? (double)(c.tx - last[i].tx) / seconds : 0);
+			seconds > 0 && c.rx >= last[i].rx ? (double)(c.rx - last[i].rx) / seconds
+							  : 0,
+			seconds > 0 && c.tx >= last[i].tx ? (double)(c.tx - last[i].tx) / seconds
+							  : 0);
 		line(out, "#", "");
 		last[i].rx = c.rx;
 		last[i].tx = c.tx;
@@ -94,13 +99,14 @@ static void print_bursts(FILE *out, struct port_counts *c)
 		}
 		if (c->hist[most] == 0)
 			break;
-		fprintf(out, "%s%.0f%% of %u pkts", k > 0 ? " + " : "", 100.0 * (double)c->hist[most] / (double)c->bursts,
-			most);
+		fprintf(out, "%s%.0f%% of %u pkts", k > 0 ? " + " : "",
+			100.0 * (double)c->hist[most] / (double)c->bursts, most);
 		shown += c->hist[most];
 		c->hist[most] = 0;
 	}
 	if (shown < c->bursts)
-		fprintf(out, " + %.0f%% of others", 100.0 * (double)(c->bursts - shown) / (double)c->bursts);
+		fprintf(out, " + %.0f%% of others",
+			100.0 * (double)(c->bursts - shown) / (double)c->bursts);
 	fprintf(out, "]\n");
 }
 
@@ -123,7 +129,7 @@ static void print_drop(void *arg, const char *name, uint64_t n)
 
 void report_forward_stats(FILE *out, const struct options *o)
 {
-	struct port_counts sum = { 0 };
+	struct port_counts sum = {0};
 	double stages[STAGES];
 	struct totals t;
 
@@ -136,10 +142,14 @@ void report_forward_stats(FILE *out, const struct options *o)
 		snprintf(title, sizeof(title), " Forward statistics for port %-2u ", ports.ids[i]);
 		fputc('\n', out);
 		line(out, "-", title);
-		fprintf(out, "  RX-packets: %-14" PRIu64 " RX-dropped: %-13d RX-total: %" PRIu64 "\n", c.rx, 0, c.rx);
+		fprintf(out,
+			"  RX-packets: %-14" PRIu64 " RX-dropped: %-13d RX-total: %" PRIu64 "\n",
+			c.rx, 0, c.rx);
 		print_bursts(out, &c);
-		fprintf(out, "  TX-packets: %-14" PRIu64 " TX-dropped: %-13" PRIu64 " TX-total: %" PRIu64 "\n", c.tx,
-			c.tx_dropped, c.tx + c.tx_dropped);
+		fprintf(out,
+			"  TX-packets: %-14" PRIu64 " TX-dropped: %-13" PRIu64 " TX-total: %" PRIu64
+			"\n",
+			c.tx, c.tx_dropped, c.tx + c.tx_dropped);
 		line(out, "-", "");
 		sum.rx += c.rx;
 		sum.tx += c.tx;
@@ -147,13 +157,17 @@ void report_forward_stats(FILE *out, const struct options *o)
 	}
 	fputc('\n', out);
 	line(out, "+", " Accumulated forward statistics for all ports");
-	fprintf(out, "  RX-packets: %-14" PRIu64 " RX-dropped: %-13d RX-total: %" PRIu64 "\n", sum.rx, 0, sum.rx);
-	fprintf(out, "  TX-packets: %-14" PRIu64 " TX-dropped: %-13" PRIu64 " TX-total: %" PRIu64 "\n", sum.tx,
-		sum.tx_dropped, sum.tx + sum.tx_dropped);
+	fprintf(out, "  RX-packets: %-14" PRIu64 " RX-dropped: %-13d RX-total: %" PRIu64 "\n",
+		sum.rx, 0, sum.rx);
+	fprintf(out,
+		"  TX-packets: %-14" PRIu64 " TX-dropped: %-13" PRIu64 " TX-total: %" PRIu64 "\n",
+		sum.tx, sum.tx_dropped, sum.tx + sum.tx_dropped);
 	line(out, "+", "");
 	if (t.packets > 0)
-		fprintf(out, "\n  CPU cycles/packet=%.2f (total cycles=%" PRIu64 " / total RX packets=%" PRIu64
-			") at %" PRIu64 " MHz Clock\n", (double)t.busy_tsc / (double)t.packets, t.busy_tsc, t.packets,
+		fprintf(out,
+			"\n  CPU cycles/packet=%.2f (total cycles=%" PRIu64
+			" / total RX packets=%" PRIu64 ") at %" PRIu64 " MHz Clock\n",
+			(double)t.busy_tsc / (double)t.packets, t.busy_tsc, t.packets,
 			rte_get_tsc_hz() / 1000000);
 	bench_stages(stages);
 	if (stages[STAGE_FORWARD] > 0)
@@ -173,29 +187,39 @@ void report_period(const struct options *o)
 
 void report_text(FILE *out, const struct options *o, const struct result *r)
 {
-	fprintf(out, "\n%s: %u flows, %u routes, %u rules, %s, bursts of %u, %u worker%s, %s\n", mode_name(o->mode), o->flows,
-		o->routes, o->rules, direction_name(o->direction), o->burst, bench_lanes(), bench_lanes() > 1 ? "s" : "",
+	fprintf(out, "\n%s: %u flows, %u routes, %u rules, %s, bursts of %u, %u worker%s, %s\n",
+		mode_name(o->mode), o->flows, o->routes, o->rules, direction_name(o->direction),
+		o->burst, bench_lanes(), bench_lanes() > 1 ? "s" : "",
 		ports.own ? "packets of its own" : "ports given");
-	fprintf(out, "  %.2f Mpps, %.1f cycles/packet%s (least %.1f), %.0f cycles/s\n", r->mpps, r->cycles,
-		ports.own && o->mode != MODE_IO ? " for the pipeline alone" : "", r->cycles_min, (double)rte_get_tsc_hz());
-	fprintf(out, "  io of the same run: %.2f Mpps, %.1f cycles/packet\n", r->io_mpps, r->io_cycles);
-	fprintf(out, "  medians of %u slices, in %u of which the kernel took the core away\n", r->slices, r->disturbed);
+	fprintf(out, "  %.2f Mpps, %.1f cycles/packet%s (least %.1f), %.0f cycles/s\n", r->mpps,
+		r->cycles, ports.own && o->mode != MODE_IO ? " for the pipeline alone" : "",
+		r->cycles_min, (double)rte_get_tsc_hz());
+	fprintf(out, "  io of the same run: %.2f Mpps, %.1f cycles/packet\n", r->io_mpps,
+		r->io_cycles);
+	fprintf(out, "  medians of %u slices, in %u of which the kernel took the core away\n",
+		r->slices, r->disturbed);
 	if (r->has_stages)
 		print_stages(out, r->stages);
 	fprintf(out, "  %" PRIu64 " dropped", r->drops);
 	if (mode_translates(o->mode))
-		fprintf(out, ", %u sessions, %.0f bytes of memory for each", r->sessions, r->bytes_per_session);
+		fprintf(out, ", %u sessions, %.0f bytes of memory for each", r->sessions,
+			r->bytes_per_session);
 	fprintf(out, "\n");
 }
 
 void report_json(FILE *out, const struct options *o, const struct result *r)
 {
-	fprintf(out, "{\"bench\":\"forward\",\"mode\":\"%s\",\"flows\":%u,\"frame\":%u,\"direction\":\"%s\",\"burst\":%u,"
-		"\"workers\":%u,\"routes\":%u,\"rules\":%u,\"gro\":\"off\",\"payload_bytes_received\":%" PRIu64
-		",\"payload_bytes_summed\":%" PRIu64 ",\"mpps\":%.3f,\"cycles_per_packet\":%.1f,\"io_mpps\":%.3f,"
-		"\"io_cycles_per_packet\":%.1f,\"drops\":%" PRIu64 ",\"sessions\":%u,\"bytes_per_session\":%.0f}\n",
-		mode_name(o->mode), o->flows, o->frame, direction_name(o->direction), o->burst, bench_lanes(), o->routes,
-		mode_translates(o->mode) ? o->rules : 0, r->payload_received, r->payload_summed, r->mpps, r->cycles,
-		r->io_mpps, r->io_cycles, r->drops, r->sessions, r->bytes_per_session);
+	fprintf(out,
+		"{\"bench\":\"forward\",\"mode\":\"%s\",\"flows\":%u,\"frame\":%u,\"direction\":\"%"
+		"s\",\"burst\":%u,"
+		"\"workers\":%u,\"routes\":%u,\"rules\":%u,\"gro\":\"off\",\"payload_bytes_"
+		"received\":%" PRIu64 ",\"payload_bytes_summed\":%" PRIu64
+		",\"mpps\":%.3f,\"cycles_per_packet\":%.1f,\"io_mpps\":%.3f,"
+		"\"io_cycles_per_packet\":%.1f,\"drops\":%" PRIu64
+		",\"sessions\":%u,\"bytes_per_session\":%.0f}\n",
+		mode_name(o->mode), o->flows, o->frame, direction_name(o->direction), o->burst,
+		bench_lanes(), o->routes, mode_translates(o->mode) ? o->rules : 0,
+		r->payload_received, r->payload_summed, r->mpps, r->cycles, r->io_mpps,
+		r->io_cycles, r->drops, r->sessions, r->bytes_per_session);
 	fflush(out);
 }

@@ -13,14 +13,14 @@
 
 #define IP4(a, b, c, d) RTE_BE32((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
 
-enum { NH_ME = 1, NH_INSIDE, NH_OUTSIDE };	/* and from NH_OUTSIDE on the gateways */
+enum { NH_ME = 1, NH_INSIDE, NH_OUTSIDE }; /* and from NH_OUTSIDE on the gateways */
 #define GATEWAYS 64
 
 /* What mode mixed may have open at once of its new sessions. */
 #define FRESH_ROOM 2000000
 
-/* In mode nat44-setup a table ends up four fifths full: one that fills to its last slot costs a quarter more, and nobody
- * plans for it. (In the others it is just full.) */
+/* In mode nat44-setup a table ends up four fifths full: one that fills to its last slot costs a
+ * quarter more, and nobody plans for it. (In the others it is just full.) */
 #define SETUP_SPARE 4
 
 static struct fwd_snapshot *snap;
@@ -66,9 +66,9 @@ bool router_init(unsigned n_workers)
 
 static void set_neighbour(unsigned nh, uint16_t iface, uint8_t last)
 {
-	union nh_adj adj = { .mac = { 0x02, 0, 0, 1, (uint8_t)iface, last }, .usable = 1 };
+	union nh_adj adj = {.mac = {0x02, 0, 0, 1, (uint8_t)iface, last}, .usable = 1};
 
-	dp.nexthops[nh] = (struct fwd_nexthop){ .type = NH_NEIGHBOUR, .iface = iface };
+	dp.nexthops[nh] = (struct fwd_nexthop){.type = NH_NEIGHBOUR, .iface = iface};
 	atomic_store(&dp.nexthops[nh].adj, adj.word);
 }
 
@@ -82,7 +82,8 @@ static void set_iface(uint16_t id, rte_be32_t addr)
 	i->mtu = 1500;
 	i->mac = ports.macs[id];
 	i->n_addrs = 1;
-	i->addrs[0] = (struct dp_addr){ .addr_be = addr, .mask_be = IP4(255, 255, 255, 0), .len = 24 };
+	i->addrs[0] =
+		(struct dp_addr){.addr_be = addr, .mask_be = IP4(255, 255, 255, 0), .len = 24};
 	snap->ports[port].native_iface = id;
 	snap->ports[port].multi_seg_tx = true;
 	snap->ports[port].n_txq = ports.n_txq;
@@ -91,7 +92,7 @@ static void set_iface(uint16_t id, rte_be32_t addr)
 	for (uint16_t q = 0; q < ports.n_rxq; q++) {
 		struct dp_worker_conf *c = &snap->workers[q % dp.n_workers];
 
-		c->rxq[c->n_rxq++] = (struct dp_rxq){ .port = port, .queue = q };
+		c->rxq[c->n_rxq++] = (struct dp_rxq){.port = port, .queue = q};
 	}
 }
 
@@ -101,21 +102,22 @@ static bool set_routes(const struct options *o)
 	struct rte_fib_conf conf = {
 		.type = RTE_FIB_DIR24_8,
 		.max_routes = o->routes + 1024,
-		.dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 64 },
+		.dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 64},
 	};
 	int rc;
 
 	snap->fib = rte_fib_create("tp-perf", SOCKET_ID_ANY, &conf);
 	if (snap->fib == NULL) {
-		fprintf(stderr, "tp-perf: no memory for %u routes: reserve more huge pages (%s)\n", o->routes,
-			rte_strerror(rte_errno));
+		fprintf(stderr, "tp-perf: no memory for %u routes: reserve more huge pages (%s)\n",
+			o->routes, rte_strerror(rte_errno));
 		return false;
 	}
 	rc = rte_fib_add(snap->fib, 0, 0, NH_OUTSIDE);
 	if (rc == 0)
 		rc = rte_fib_add(snap->fib, 10u << 24, 8, NH_INSIDE);
 	if (rc == 0)
-		rc = rte_fib_add(snap->fib, rte_be_to_cpu_32(snap->ifaces[0].addrs[0].addr_be), 32, NH_ME);
+		rc = rte_fib_add(snap->fib, rte_be_to_cpu_32(snap->ifaces[0].addrs[0].addr_be), 32,
+				 NH_ME);
 	for (uint32_t r = 1; rc == 0 && r < o->routes; r++)
 		rc = rte_fib_add(snap->fib, frames_route(r), 24, NH_OUTSIDE + r % GATEWAYS);
 	if (rc != 0)
@@ -126,9 +128,11 @@ static bool set_routes(const struct options *o)
 /* --rules of them, of which the last one translates the inside hosts. */
 static bool set_rules(const struct options *o, uint16_t outside)
 {
-	uint32_t addresses = o->flows / 20000 + (o->mode == MODE_MIXED ? FRESH_ROOM / 20000 : 0) + 4;
-	struct nat_range range = { IP4(100, 64, 0, 1), rte_cpu_to_be_32(0x64400001u + addresses - 1) };
-	struct nat_pool pool = { .id = 1, .name = "pool", .ranges = &range, .n_ranges = 1 };
+	uint32_t addresses =
+		o->flows / 20000 + (o->mode == MODE_MIXED ? FRESH_ROOM / 20000 : 0) + 4;
+	struct nat_range range = {IP4(100, 64, 0, 1),
+				  rte_cpu_to_be_32(0x64400001u + addresses - 1)};
+	struct nat_pool pool = {.id = 1, .name = "pool", .ranges = &range, .n_ranges = 1};
 	struct nat_rule *rules = calloc(o->rules, sizeof(*rules));
 	struct nat_conf conf;
 	char err[256] = "";
@@ -144,14 +148,17 @@ static bool set_rules(const struct options *o, uint16_t outside)
 		r->iface = outside;
 		if (o->mode == MODE_STATIC) {
 			r->type = NAT_RULE_STATIC;
-			r->internal = last ? (struct nat_prefix){ IP4(10, 0, 0, 0), 8 } :
-					     (struct nat_prefix){ rte_cpu_to_be_32(0xac100000u + i), 32 };
-			r->external = last ? (struct nat_prefix){ IP4(100, 0, 0, 0), 8 } :
-					     (struct nat_prefix){ rte_cpu_to_be_32(0x65000000u + i), 32 };
+			r->internal =
+				last ? (struct nat_prefix){IP4(10, 0, 0, 0), 8}
+				     : (struct nat_prefix){rte_cpu_to_be_32(0xac100000u + i), 32};
+			r->external =
+				last ? (struct nat_prefix){IP4(100, 0, 0, 0), 8}
+				     : (struct nat_prefix){rte_cpu_to_be_32(0x65000000u + i), 32};
 		} else {
 			r->type = NAT_RULE_SNAT;
-			r->source = last ? (struct nat_prefix){ IP4(10, 0, 0, 0), 8 } :
-					   (struct nat_prefix){ rte_cpu_to_be_32(0xac100000u + i), 32 };
+			r->source =
+				last ? (struct nat_prefix){IP4(10, 0, 0, 0), 8}
+				     : (struct nat_prefix){rte_cpu_to_be_32(0xac100000u + i), 32};
 		}
 	}
 	nat_conf_defaults(&conf);
@@ -162,7 +169,8 @@ static bool set_rules(const struct options *o, uint16_t outside)
 		conf.n_pools = 1;
 	}
 	if (o->mode == MODE_MIXED)
-		conf.timeout_s[NAT_TIMEOUT_udp] = o->nat_timeout_s + o->flows / 2000000;	/* longer than a round of them */
+		conf.timeout_s[NAT_TIMEOUT_udp] =
+			o->nat_timeout_s + o->flows / 2000000; /* longer than a round of them */
 	snap->nat = nat_config_build(&conf, err, sizeof(err));
 	free(rules);
 	if (snap->nat == NULL)
@@ -172,13 +180,14 @@ static bool set_rules(const struct options *o, uint16_t outside)
 
 static bool make_workers(const struct options *o, const unsigned *lcores)
 {
-	struct fwd_err err = { "" };
+	struct fwd_err err = {""};
 
 	dp.params.max_sessions = o->flows + (o->mode == MODE_MIXED ? FRESH_ROOM : 0);
 	if (o->mode == MODE_NAT44_SETUP)
 		dp.params.max_sessions += o->flows / SETUP_SPARE;
 	for (unsigned i = 0; i < dp.n_workers; i++) {
-		dp.workers[i] = worker_create(i, lcores[i], i == dp.nat_owner && mode_translates(o->mode), &err);
+		dp.workers[i] = worker_create(i, lcores[i],
+					      i == dp.nat_owner && mode_translates(o->mode), &err);
 		if (dp.workers[i] == NULL) {
 			fprintf(stderr, "tp-perf: %s\n", err.msg);
 			return false;
@@ -203,11 +212,12 @@ bool router_build(const struct options *o, const unsigned *lcores)
 	set_iface(0, IP4(172, 31, 0, 1));
 	if (outside != 0)
 		set_iface(outside, IP4(192, 0, 2, 1));
-	dp.nexthops[NH_ME] = (struct fwd_nexthop){ .type = NH_LOCAL };
+	dp.nexthops[NH_ME] = (struct fwd_nexthop){.type = NH_LOCAL};
 	set_neighbour(NH_INSIDE, 0, 0xaa);
 	for (unsigned i = 0; i < GATEWAYS; i++)
 		set_neighbour(NH_OUTSIDE + i, outside, (uint8_t)i);
-	if (!set_routes(o) || (mode_translates(o->mode) && !set_rules(o, outside)) || !make_workers(o, lcores))
+	if (!set_routes(o) || (mode_translates(o->mode) && !set_rules(o, outside)) ||
+	    !make_workers(o, lcores))
 		return false;
 	atomic_store(&dp.snapshot, snap);
 	return true;
@@ -239,7 +249,7 @@ void router_clear(void)
 void router_end_sessions(void)
 {
 	struct worker *w = dp.workers[dp.nat_owner];
-	struct nat_filter all = { 0 };
+	struct nat_filter all = {0};
 	uint32_t cursor = 0;
 
 	if (w == NULL || w->nat == NULL)
@@ -254,7 +264,7 @@ void router_stats(struct nat_stats *out)
 {
 	const struct worker *w = dp.workers[dp.nat_owner];
 
-	*out = (struct nat_stats){ 0 };
+	*out = (struct nat_stats){0};
 	if (w != NULL && w->nat != NULL)
 		nat_worker_stats(w->nat, out);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The router around the measured worker: the shared state, snapshots, routes, neighbours and translation rules that
- * lib/fwd's control thread makes for the daemon, made here for tp-perf's ports. The first port is the inside, the second
- * one the outside.
+ * The router around the measured worker: the shared state, snapshots, routes, neighbours and
+ * translation rules that lib/fwd's control thread makes for the daemon, made here for tp-perf's
+ * ports. The first port is the inside, the second one the outside.
  */
 #ifndef TP_PERF_ROUTER_H
 #define TP_PERF_ROUTER_H
@@ -13,7 +13,8 @@
 /* Once, after EAL: rings, counters, RCU, for n workers; dp.pool is there. False with a message. */
 bool router_init(unsigned n_workers);
 
-/* Builds for the mode of o: table of routes, snapshot, rules, and workers on these lcores. False with a message. */
+/* Builds for the mode of o: table of routes, snapshot, rules, and workers on these lcores. False
+ * with a message. */
 bool router_build(const struct options *o, const unsigned *lcores);
 void router_clear(void);
 

@@ -18,7 +18,7 @@
 #include "report.h"
 #include "shell.h"
 
-#define SETTLE_MS 1	/* a lane's counters after it was told to stop */
+#define SETTLE_MS 1 /* a lane's counters after it was told to stop */
 
 static struct options *opts;
 static bool quit;
@@ -36,8 +36,9 @@ static void start(void)
 		return;
 	}
 	bench_clear();
-	printf("%s packet forwarding - ports=%u - cores=%u - burst=%u - %s\n", mode_name(opts->mode), ports.n,
-	       bench_lanes(), opts->burst, ports.own ? "packets of its own" : "ports given");
+	printf("%s packet forwarding - ports=%u - cores=%u - burst=%u - %s\n",
+	       mode_name(opts->mode), ports.n, bench_lanes(), opts->burst,
+	       ports.own ? "packets of its own" : "ports given");
 	bench_start(opts);
 }
 
@@ -75,21 +76,27 @@ static void run_word(void *parsed, struct cmdline *cl, void *data)
 		quit = true;
 		cmdline_quit(cl);
 	} else {
-		cmdline_printf(cl, "start                  start packet forwarding\n"
-				   "stop                   stop it, and show what was forwarded\n"
-				   "set fwd MODE           io, mac, 5tswap, csum, route, nat44, static, mixed\n"
-				   "set burst N            packets received at once, 1 to %u\n"
-				   "show fwd stats all     packets forwarded since start or clear\n"
-				   "show port stats all    packets of the ports, and rates since they were last shown\n"
-				   "clear fwd stats all    count from zero\n"
-				   "quit\n", BURST_MAX);
+		cmdline_printf(cl,
+			       "start                  start packet forwarding\n"
+			       "stop                   stop it, and show what was forwarded\n"
+			       "set fwd MODE           io, mac, 5tswap, csum, route, nat44, "
+			       "static, mixed\n"
+			       "set burst N            packets received at once, 1 to %u\n"
+			       "show fwd stats all     packets forwarded since start or clear\n"
+			       "show port stats all    packets of the ports, and rates since they "
+			       "were last shown\n"
+			       "clear fwd stats all    count from zero\n"
+			       "quit\n",
+			       BURST_MAX);
 	}
 }
 
-static cmdline_parse_token_string_t word_token = TOKEN_STRING_INITIALIZER(struct word_result, word,
-									   "start#stop#quit#help");
+static cmdline_parse_token_string_t word_token =
+	TOKEN_STRING_INITIALIZER(struct word_result, word, "start#stop#quit#help");
 static cmdline_parse_inst_t word_cmd = {
-	.f = run_word, .help_str = "start|stop|quit|help", .tokens = { (void *)&word_token, NULL },
+	.f = run_word,
+	.help_str = "start|stop|quit|help",
+	.tokens = {(void *)&word_token, NULL},
 };
 
 /* ---- set ------------------------------------------------------------------------------------- */
@@ -108,22 +115,27 @@ static void run_set_fwd(void *parsed, struct cmdline *cl, void *data)
 		return;
 	}
 	if (mode == MODE_NAT44_SETUP) {
-		cmdline_printf(cl, "nat44-setup runs without a prompt: --forward-mode nat44-setup\n");
+		cmdline_printf(cl,
+			       "nat44-setup runs without a prompt: --forward-mode nat44-setup\n");
 		return;
 	}
 	opts->mode = (enum mode)mode;
-	opts->direction = mode == MODE_MIXED ? DIR_BOTH : opts->direction == DIR_BOTH ? DIR_OUT : opts->direction;
+	opts->direction = mode == MODE_MIXED		? DIR_BOTH
+			  : opts->direction == DIR_BOTH ? DIR_OUT
+							: opts->direction;
 	cmdline_printf(cl, "Set %s packet forwarding mode\n", mode_name(opts->mode));
 }
 
-static cmdline_parse_token_string_t set_token = TOKEN_STRING_INITIALIZER(struct set_fwd_result, set, "set");
-static cmdline_parse_token_string_t set_fwd_token = TOKEN_STRING_INITIALIZER(struct set_fwd_result, fwd, "fwd");
-static cmdline_parse_token_string_t set_fwd_mode_token =
-	TOKEN_STRING_INITIALIZER(struct set_fwd_result, mode, "io#mac#5tswap#csum#route#nat44#nat44-setup#static#mixed");
+static cmdline_parse_token_string_t set_token =
+	TOKEN_STRING_INITIALIZER(struct set_fwd_result, set, "set");
+static cmdline_parse_token_string_t set_fwd_token =
+	TOKEN_STRING_INITIALIZER(struct set_fwd_result, fwd, "fwd");
+static cmdline_parse_token_string_t set_fwd_mode_token = TOKEN_STRING_INITIALIZER(
+	struct set_fwd_result, mode, "io#mac#5tswap#csum#route#nat44#nat44-setup#static#mixed");
 static cmdline_parse_inst_t set_fwd_cmd = {
 	.f = run_set_fwd,
 	.help_str = "set fwd <mode>",
-	.tokens = { (void *)&set_token, (void *)&set_fwd_token, (void *)&set_fwd_mode_token, NULL },
+	.tokens = {(void *)&set_token, (void *)&set_fwd_token, (void *)&set_fwd_mode_token, NULL},
 };
 
 struct set_burst_result {
@@ -145,13 +157,16 @@ static void run_set_burst(void *parsed, struct cmdline *cl, void *data)
 	cmdline_printf(cl, "Number of packets per burst set to %u\n", n);
 }
 
-static cmdline_parse_token_string_t burst_set_token = TOKEN_STRING_INITIALIZER(struct set_burst_result, set, "set");
-static cmdline_parse_token_string_t burst_token = TOKEN_STRING_INITIALIZER(struct set_burst_result, burst, "burst");
-static cmdline_parse_token_num_t burst_n_token = TOKEN_NUM_INITIALIZER(struct set_burst_result, n, RTE_UINT16);
+static cmdline_parse_token_string_t burst_set_token =
+	TOKEN_STRING_INITIALIZER(struct set_burst_result, set, "set");
+static cmdline_parse_token_string_t burst_token =
+	TOKEN_STRING_INITIALIZER(struct set_burst_result, burst, "burst");
+static cmdline_parse_token_num_t burst_n_token =
+	TOKEN_NUM_INITIALIZER(struct set_burst_result, n, RTE_UINT16);
 static cmdline_parse_inst_t set_burst_cmd = {
 	.f = run_set_burst,
 	.help_str = "set burst <n>",
-	.tokens = { (void *)&burst_set_token, (void *)&burst_token, (void *)&burst_n_token, NULL },
+	.tokens = {(void *)&burst_set_token, (void *)&burst_token, (void *)&burst_n_token, NULL},
 };
 
 /* ---- show and clear -------------------------------------------------------------------------- */
@@ -174,17 +189,22 @@ static void run_stats(void *parsed, struct cmdline *cl, void *data)
 		report_forward_stats(stdout, opts);
 }
 
-static cmdline_parse_token_string_t verb_token = TOKEN_STRING_INITIALIZER(struct stats_result, verb, "show#clear");
-static cmdline_parse_token_string_t what_token = TOKEN_STRING_INITIALIZER(struct stats_result, what, "fwd#port");
-static cmdline_parse_token_string_t stats_token = TOKEN_STRING_INITIALIZER(struct stats_result, stats, "stats");
-static cmdline_parse_token_string_t all_token = TOKEN_STRING_INITIALIZER(struct stats_result, all, "all");
+static cmdline_parse_token_string_t verb_token =
+	TOKEN_STRING_INITIALIZER(struct stats_result, verb, "show#clear");
+static cmdline_parse_token_string_t what_token =
+	TOKEN_STRING_INITIALIZER(struct stats_result, what, "fwd#port");
+static cmdline_parse_token_string_t stats_token =
+	TOKEN_STRING_INITIALIZER(struct stats_result, stats, "stats");
+static cmdline_parse_token_string_t all_token =
+	TOKEN_STRING_INITIALIZER(struct stats_result, all, "all");
 static cmdline_parse_inst_t stats_cmd = {
 	.f = run_stats,
 	.help_str = "show|clear fwd|port stats all",
-	.tokens = { (void *)&verb_token, (void *)&what_token, (void *)&stats_token, (void *)&all_token, NULL },
+	.tokens = {(void *)&verb_token, (void *)&what_token, (void *)&stats_token,
+		   (void *)&all_token, NULL},
 };
 
-static cmdline_parse_ctx_t commands[] = { &word_cmd, &set_fwd_cmd, &set_burst_cmd, &stats_cmd, NULL };
+static cmdline_parse_ctx_t commands[] = {&word_cmd, &set_fwd_cmd, &set_burst_cmd, &stats_cmd, NULL};
 
 /* ---- where commands come from ---------------------------------------------------------------- */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Merging and cutting: what merges and what must not, that a merged header is right, that every payload byte is summed
- * at most once; and, over random traffic, that the frames that leave are those of the router without merging, byte for
- * byte and in each flow's order, with the same counters and the same sessions behind them.
+ * Merging and cutting: what merges and what must not, that a merged header is right, that every
+ * payload byte is summed at most once; and, over random traffic, that the frames that leave are
+ * those of the router without merging, byte for byte and in each flow's order, with the same
+ * counters and the same sessions behind them.
  */
 #include "fwd_fixture.h"
 
@@ -17,11 +18,20 @@
 #include "gro.h"
 #include "worker.h"
 
-enum { LAN, WAN, TAGGED };	/* TAGGED: VLAN 7 at LAN's port */
-enum { NH_ME = 1, NH_LAN_HOST, NH_WAN_GW, NH_LAN_GLEAN, NH_WAN_GLEAN, NH_WAN_GW2, NH_ECMP, NH_TAGGED_HOST };
+enum { LAN, WAN, TAGGED }; /* TAGGED: VLAN 7 at LAN's port */
+enum {
+	NH_ME = 1,
+	NH_LAN_HOST,
+	NH_WAN_GW,
+	NH_LAN_GLEAN,
+	NH_WAN_GLEAN,
+	NH_WAN_GW2,
+	NH_ECMP,
+	NH_TAGGED_HOST
+};
 enum { VLAN = 7, FRAME_MAX = 2048 };
 
-static const uint8_t MACS[3][6] = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 }, { 2, 0, 0, 0, 0, 1 } };
+static const uint8_t MACS[3][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 1}};
 static struct fwd_snapshot *snap;
 static struct nat_config *nat_conf;
 static uint16_t vlan_table[4096];
@@ -30,9 +40,9 @@ static uint16_t vlan_table[4096];
 
 static void neighbour(unsigned nh, uint16_t iface, uint8_t mac_last)
 {
-	union nh_adj adj = { .mac = { 2, 0, 0, 0, 1, mac_last }, .usable = 1 };
+	union nh_adj adj = {.mac = {2, 0, 0, 0, 1, mac_last}, .usable = 1};
 
-	dp.nexthops[nh] = (struct fwd_nexthop){ .type = NH_NEIGHBOUR, .iface = iface };
+	dp.nexthops[nh] = (struct fwd_nexthop){.type = NH_NEIGHBOUR, .iface = iface};
 	atomic_store(&dp.nexthops[nh].adj, adj.word);
 }
 
@@ -43,7 +53,7 @@ static void route(unsigned a, unsigned b, unsigned c, unsigned d, uint8_t len, u
 
 static uint16_t ring_port(const char *name)
 {
-	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_conf conf = {0};
 	uint16_t port;
 
 	assert_int_equal(rte_eal_hotplug_add("vdev", name, ""), 0);
@@ -64,15 +74,20 @@ static void iface(uint16_t id, uint16_t port, rte_be32_t addr)
 	i->mtu = 1500;
 	memcpy(&i->mac, MACS[id], 6);
 	i->n_addrs = 1;
-	i->addrs[0] = (struct dp_addr){ addr, IP(255, 255, 255, 0), 24 };
+	i->addrs[0] = (struct dp_addr){addr, IP(255, 255, 255, 0), 24};
 }
 
 static struct nat_config *nat_base(void)
 {
-	static const struct nat_range range = { IP(203, 0, 113, 10), IP(203, 0, 113, 10) };
-	static const struct nat_pool pool = { .id = 1, .name = "office", .ranges = &range, .n_ranges = 1 };
+	static const struct nat_range range = {IP(203, 0, 113, 10), IP(203, 0, 113, 10)};
+	static const struct nat_pool pool = {
+		.id = 1, .name = "office", .ranges = &range, .n_ranges = 1};
 	static const struct nat_rule rules[] = {
-		{ .id = 1, .type = NAT_RULE_SNAT, .name = "out", .iface = WAN, .source = { IP(10, 0, 0, 0), 24 } },
+		{.id = 1,
+		 .type = NAT_RULE_SNAT,
+		 .name = "out",
+		 .iface = WAN,
+		 .source = {IP(10, 0, 0, 0), 24}},
 	};
 	struct nat_conf conf;
 	struct nat_config *cfg;
@@ -91,8 +106,9 @@ static struct nat_config *nat_base(void)
 
 static int setup(void **state)
 {
-	struct rte_fib_conf fib = { .type = RTE_FIB_DIR24_8, .max_routes = 1024,
-				    .dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 64 } };
+	struct rte_fib_conf fib = {.type = RTE_FIB_DIR24_8,
+				   .max_routes = 1024,
+				   .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 64}};
 
 	(void)state;
 	fixture_eal("0");
@@ -128,17 +144,17 @@ static int setup(void **state)
 		snap->ports[port].native_iface = id;
 		snap->ports[port].n_txq = 1;
 		snap->ports[port].multi_seg_tx = true;
-		snap->workers[1].txq[port] = UINT16_MAX;	/* worker 1 sends through worker 0 */
+		snap->workers[1].txq[port] = UINT16_MAX; /* worker 1 sends through worker 0 */
 	}
 	iface(TAGGED, snap->ifaces[LAN].port, IP(10, 0, 7, 1));
 	snap->ifaces[TAGGED].vlan = VLAN;
 	snap->ports[snap->ifaces[LAN].port].vlan_iface = vlan_table;
 
-	dp.nexthops[NH_ME] = (struct fwd_nexthop){ .type = NH_LOCAL };
-	dp.nexthops[NH_LAN_GLEAN] = (struct fwd_nexthop){ .type = NH_GLEAN, .iface = LAN };
-	dp.nexthops[NH_WAN_GLEAN] = (struct fwd_nexthop){ .type = NH_GLEAN, .iface = WAN };
-	dp.nexthops[NH_ECMP] = (struct fwd_nexthop){ .type = NH_GROUP, .n_members = 2,
-						     .members = { NH_WAN_GW, NH_WAN_GW2 } };
+	dp.nexthops[NH_ME] = (struct fwd_nexthop){.type = NH_LOCAL};
+	dp.nexthops[NH_LAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = LAN};
+	dp.nexthops[NH_WAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = WAN};
+	dp.nexthops[NH_ECMP] = (struct fwd_nexthop){
+		.type = NH_GROUP, .n_members = 2, .members = {NH_WAN_GW, NH_WAN_GW2}};
 	neighbour(NH_LAN_HOST, LAN, 1);
 	neighbour(NH_WAN_GW, WAN, 2);
 	neighbour(NH_WAN_GW2, WAN, 3);
@@ -154,7 +170,7 @@ static int setup(void **state)
 	route(198, 18, 0, 0, 15, NH_ECMP);
 	atomic_store(&dp.snapshot, snap);
 	for (unsigned i = 0; i < 2; i++) {
-		struct fwd_err err = { "" };
+		struct fwd_err err = {""};
 
 		dp.workers[i] = worker_create(i, 0, i == 0, &err);
 		if (dp.workers[i] == NULL)
@@ -207,7 +223,7 @@ static void drain(void)
 /* No sessions, counters at zero, full token buckets. */
 static void reset_router(bool nat)
 {
-	struct nat_filter all = { 0 };
+	struct nat_filter all = {0};
 	uint32_t cursor = 0;
 
 	drain();
@@ -248,32 +264,41 @@ static uint64_t events(unsigned e)
 /* ---- segments -------------------------------------------------------------------------------- */
 
 struct segment {
-	struct flow flow;	/* of TCP */
+	struct flow flow; /* of TCP */
 	uint16_t iface;
 	uint32_t seq, ack;
 	uint16_t id, window, urgent, payload, padding;
 	uint8_t ttl, tos, flags;
 	bool df;
-	uint8_t ip_options, tcp_options;	/* 32-bit words */
+	uint8_t ip_options, tcp_options; /* 32-bit words */
 	uint8_t ip_option_byte;
-	uint32_t timestamp;	/* in the options, if there are at least 3 words */
-	uint16_t frag_words;	/* fragment offset field but for DF, host order */
-	uint8_t doff;		/* 0: as it should be */
-	unsigned flip;		/* bit of the payload to flip behind the checksum's back; UINT_MAX: none */
+	uint32_t timestamp;  /* in the options, if there are at least 3 words */
+	uint16_t frag_words; /* fragment offset field but for DF, host order */
+	uint8_t doff;	     /* 0: as it should be */
+	unsigned flip; /* bit of the payload to flip behind the checksum's back; UINT_MAX: none */
 	uint64_t ol_flags;
-	unsigned n_cuts, cuts[3];	/* into buffers */
+	unsigned n_cuts, cuts[3]; /* into buffers */
 };
 
 static const struct segment PLAIN = {
-	.flow = { IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 80, IPPROTO_TCP },
-	.iface = LAN, .seq = 1000, .ack = 77, .id = 1, .window = 500, .payload = 100, .ttl = 64, .flags = 0x10,
-	.df = true, .flip = UINT_MAX,
+	.flow = {IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 80, IPPROTO_TCP},
+	.iface = LAN,
+	.seq = 1000,
+	.ack = 77,
+	.id = 1,
+	.window = 500,
+	.payload = 100,
+	.ttl = 64,
+	.flags = 0x10,
+	.df = true,
+	.flip = UINT_MAX,
 };
 
 /* The Ethernet frame of s, its length. */
 static unsigned build(const struct segment *s, uint8_t *f)
 {
-	unsigned ihl = 20 + s->ip_options * 4u, thl = 20 + s->tcp_options * 4u, total = ihl + thl + s->payload, l2 = 14;
+	unsigned ihl = 20 + s->ip_options * 4u, thl = 20 + s->tcp_options * 4u,
+		 total = ihl + thl + s->payload, l2 = 14;
 	uint8_t *ip, *t;
 
 	memset(f, 0, FRAME_MAX);
@@ -298,7 +323,8 @@ static unsigned build(const struct segment *s, uint8_t *f)
 	memcpy(ip + 16, &s->flow.dst, 4);
 	memset(ip + 20, 1, ihl - 20);
 	if (s->ip_options > 0)
-		ip[20] = s->ip_option_byte ? 0x94 : 1, ip[21] = s->ip_option_byte ? 4 : 1;	/* router alert */
+		ip[20] = s->ip_option_byte ? 0x94 : 1,
+		ip[21] = s->ip_option_byte ? 4 : 1; /* router alert */
 	put16(t, s->flow.sport);
 	put16(t + 2, s->flow.dport);
 	put16(t + 4, s->seq >> 16);
@@ -332,8 +358,9 @@ static struct rte_mbuf *segment_mbuf(const struct segment *s)
 	unsigned len = build(s, f);
 	struct rte_mbuf *m;
 
-	m = s->n_cuts > 0 && s->cuts[s->n_cuts - 1] < len ? fixture_chain(f, len, s->cuts, s->n_cuts) :
-							    fixture_mbuf(f, len);
+	m = s->n_cuts > 0 && s->cuts[s->n_cuts - 1] < len
+		    ? fixture_chain(f, len, s->cuts, s->n_cuts)
+		    : fixture_mbuf(f, len);
 	m->ol_flags |= s->ol_flags;
 	return m;
 }
@@ -344,8 +371,9 @@ static unsigned merge(const struct segment *s, unsigned n, struct pkt *pkts, str
 	uint64_t completed = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		assert_int_equal(parse_frame(snap, segment_mbuf(&s[i]), snap->ifaces[s[i].iface].port, &pkts[i],
-					     &completed), PARSE_IP4);
+		assert_int_equal(parse_frame(snap, segment_mbuf(&s[i]),
+					     snap->ifaces[s[i].iface].port, &pkts[i], &completed),
+				 PARSE_IP4);
 	return gro_burst(dp.workers[0], pkts, n, g);
 }
 
@@ -390,18 +418,20 @@ static void test_a_pair_merges_or_not_by_one_difference_C41(void **state)
 	unsigned tried = 0;
 
 	(void)state;
-#define TRY(want, ...) do {						\
-		s[0] = PLAIN;						\
-		s[1] = behind(&s[0]);					\
-		__VA_ARGS__;						\
-		if (packets_of(s, 2) != ((want) ? 1u : 2u))		\
-			fail_msg("%s: %s", #__VA_ARGS__, (want) ? "must merge" : "must not merge"); \
-		tried++;						\
+#define TRY(want, ...)                                                                             \
+	do {                                                                                       \
+		s[0] = PLAIN;                                                                      \
+		s[1] = behind(&s[0]);                                                              \
+		__VA_ARGS__;                                                                       \
+		if (packets_of(s, 2) != ((want) ? 1u : 2u))                                        \
+			fail_msg("%s: %s", #__VA_ARGS__,                                           \
+				 (want) ? "must merge" : "must not merge");                        \
+		tried++;                                                                           \
 	} while (0)
 	TRY(true, (void)0);
 	TRY(false, s[1].ttl--);
-	TRY(false, s[1].tos = 0x02);	/* ECT(0) */
-	TRY(false, s[1].tos = 0x03);	/* CE */
+	TRY(false, s[1].tos = 0x02); /* ECT(0) */
+	TRY(false, s[1].tos = 0x03); /* CE */
 	TRY(false, s[1].tos = 0x28);
 	TRY(true, s[0].tos = s[1].tos = 0x03);
 	TRY(false, s[1].df = false);
@@ -413,24 +443,24 @@ static void test_a_pair_merges_or_not_by_one_difference_C41(void **state)
 	TRY(true, s[0].id = 0xffff; s[1].id = 0);
 	TRY(false, s[1].ack++);
 	TRY(false, s[1].window++);
-	TRY(false, s[1].flags |= 0x40);	/* ECE */
+	TRY(false, s[1].flags |= 0x40); /* ECE */
 	TRY(true, s[0].flags |= 0x40; s[1].flags |= 0x40);
-	TRY(false, s[1].flags |= 0x80);	/* CWR is only the first's */
+	TRY(false, s[1].flags |= 0x80); /* CWR is only the first's */
 	TRY(true, s[0].flags |= 0x80);
 	TRY(false, s[0].flags |= 0x80; s[1].flags |= 0x80);
 	TRY(false, s[1].flags |= 0x20; s[1].urgent = 5);
 	TRY(false, s[1].urgent = 5);
-	TRY(true, s[1].flags |= 0x08);	/* PSH and FIN end */
+	TRY(true, s[1].flags |= 0x08); /* PSH and FIN end */
 	TRY(true, s[1].flags |= 0x01);
 	TRY(false, s[0].flags |= 0x08);
 	TRY(false, s[0].flags |= 0x01);
 	TRY(false, s[1].flags |= 0x02);
 	TRY(false, s[0].flags |= 0x02);
 	TRY(false, s[1].flags |= 0x04);
-	TRY(false, s[0].flags = s[1].flags = 0);	/* no ACK */
+	TRY(false, s[0].flags = s[1].flags = 0); /* no ACK */
 	TRY(false, s[1].seq++);
 	TRY(false, s[1].seq--);
-	TRY(false, s[1].seq = s[0].seq);	/* sent again */
+	TRY(false, s[1].seq = s[0].seq); /* sent again */
 	TRY(true, s[0].seq = 0xffffffce; s[1].seq = 0x32);
 	TRY(true, s[0].payload = 99; s[1].seq--; s[1].payload = 99);
 	TRY(true, s[1].payload = 1);
@@ -454,7 +484,7 @@ static void test_a_pair_merges_or_not_by_one_difference_C41(void **state)
 	TRY(false, s[1].frag_words = 0x2000);
 	TRY(false, s[1].flip = 0);
 	TRY(false, s[0].flip = 801);
-	TRY(true, s[0].padding = 6; s[1].padding = 2);	/* C39: padding is no payload */
+	TRY(true, s[0].padding = 6; s[1].padding = 2); /* C39: padding is no payload */
 	TRY(true, s[0].ol_flags = s[1].ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD);
 	TRY(false, s[1].ol_flags = RTE_MBUF_F_RX_L4_CKSUM_BAD);
 	TRY(true, s[1].n_cuts = 2; s[1].cuts[0] = 20; s[1].cuts[1] = 101);
@@ -464,24 +494,24 @@ static void test_a_pair_merges_or_not_by_one_difference_C41(void **state)
 
 static void test_whatever_is_between_two_segments_of_a_flow_parts_them(void **state)
 {
-	struct segment s[3] = { PLAIN };
+	struct segment s[3] = {PLAIN};
 
 	(void)state;
 	s[2] = behind(&s[0]);
 	s[1] = s[2];
 	s[1].flow.sport++;
-	assert_int_equal(packets_of(s, 3), 2);	/* another flow does not */
+	assert_int_equal(packets_of(s, 3), 2); /* another flow does not */
 	s[1] = s[0];
-	s[1].payload = 0;			/* a pure ACK */
+	s[1].payload = 0; /* a pure ACK */
 	assert_int_equal(packets_of(s, 3), 3);
 	s[1] = s[0];
-	s[1].flags = 0x14;			/* a reset */
+	s[1].flags = 0x14; /* a reset */
 	assert_int_equal(packets_of(s, 3), 3);
 	s[1] = s[0];
-	s[1].frag_words = 0x2000;		/* a fragment, of whose flow nobody knows */
+	s[1].frag_words = 0x2000; /* a fragment, of whose flow nobody knows */
 	assert_int_equal(packets_of(s, 3), 3);
 	s[1].frag_words = 0;
-	s[1].doff = 4;				/* a header that contradicts itself */
+	s[1].doff = 4; /* a header that contradicts itself */
 	assert_int_equal(packets_of(s, 3), 3);
 }
 
@@ -490,7 +520,7 @@ static void test_merged_header_is_right_over_all_bytes(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
 		unsigned n = 2 + (unsigned)rand() % 43, len, left;
-		struct segment s[FWD_BURST] = { PLAIN };
+		struct segment s[FWD_BURST] = {PLAIN};
 		static uint8_t whole[70000];
 		struct pkt pkts[FWD_BURST];
 		struct gro g;
@@ -521,7 +551,8 @@ static void test_merged_header_is_right_over_all_bytes(void **state)
 		memcpy(whole, pkts[0].nat.ip, len);
 		for (unsigned i = 0; i < n; i++) {
 			struct rte_mbuf *m = g.merged[0].segments[i];
-			unsigned head = pkts[0].ihl + 20u + s[0].tcp_options * 4u, bytes = m->pkt_len - head;
+			unsigned head = pkts[0].ihl + 20u + s[0].tcp_options * 4u,
+				 bytes = m->pkt_len - head;
 			const void *at = rte_pktmbuf_read(m, head, bytes, whole + len);
 
 			assert_int_equal(bytes, s[i].payload);
@@ -541,7 +572,7 @@ static void test_merged_header_is_right_over_all_bytes(void **state)
 
 static void test_no_merged_packet_is_longer_than_65535_C43(void **state)
 {
-	struct segment s[FWD_BURST] = { PLAIN };
+	struct segment s[FWD_BURST] = {PLAIN};
 	struct pkt pkts[FWD_BURST];
 	struct gro g;
 	unsigned n;
@@ -560,7 +591,7 @@ static void test_no_merged_packet_is_longer_than_65535_C43(void **state)
 	for (unsigned i = 1; i < FWD_BURST; i++)
 		s[i] = behind(&s[i - 1]);
 	assert_int_equal(packets_of(s, FWD_BURST), 1);
-	s[0].payload = 40;	/* the last byte that fits, and one more */
+	s[0].payload = 40; /* the last byte that fits, and one more */
 	for (unsigned i = 1; i < 48; i++) {
 		s[i] = behind(&s[i - 1]);
 		s[i].payload = 1364 + (i == 47 ? 1 : 0);
@@ -584,7 +615,7 @@ static void test_no_merged_packet_is_longer_than_65535_C43(void **state)
 
 static void test_each_payload_byte_is_summed_once(void **state)
 {
-	struct segment s[FWD_BURST] = { PLAIN };
+	struct segment s[FWD_BURST] = {PLAIN};
 	uint64_t received = 0;
 
 	(void)state;
@@ -596,7 +627,8 @@ static void test_each_payload_byte_is_summed_once(void **state)
 			s[i] = s[0], s[i].flow.sport = (uint16_t)(6000 + i);
 		received += s[i].payload;
 	}
-	for (unsigned pass = 0; pass < 2; pass++) {	/* through the whole router, translated or not */
+	for (unsigned pass = 0; pass < 2;
+	     pass++) { /* through the whole router, translated or not */
 		struct rte_mbuf *m[FWD_BURST];
 
 		reset_router(false);
@@ -625,7 +657,7 @@ static void test_each_payload_byte_is_summed_once(void **state)
 
 static void test_a_lone_segment_is_not_read_unless_all_are_counted(void **state)
 {
-	struct segment s[3] = { PLAIN, PLAIN, PLAIN };
+	struct segment s[3] = {PLAIN, PLAIN, PLAIN};
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
@@ -644,12 +676,13 @@ static void test_a_lone_segment_is_not_read_unless_all_are_counted(void **state)
 
 static void test_unfinished_checksums_are_completed_and_not_summed_again_C45(void **state)
 {
-	struct segment s[4] = { PLAIN };
+	struct segment s[4] = {PLAIN};
 	struct rte_mbuf *m[4];
 	uint8_t f[FRAME_MAX];
 
 	(void)state;
-	for (unsigned pass = 0; pass < 2; pass++) {	/* found by looking, then by the device's word */
+	for (unsigned pass = 0; pass < 2;
+	     pass++) { /* found by looking, then by the device's word */
 		reset_router(false);
 		worker_turn_begin(dp.workers[0]);
 		snap->ifaces[LAN].flags |= pass == 0 ? IFACE_COMPLETE_CSUM : 0;
@@ -680,7 +713,7 @@ static void test_unfinished_checksums_are_completed_and_not_summed_again_C45(voi
 
 static void test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40(void **state)
 {
-	struct segment s[5] = { PLAIN };
+	struct segment s[5] = {PLAIN};
 	struct rte_mbuf *m[5];
 	uint8_t want[FRAME_MAX], got[FRAME_MAX];
 	unsigned good = 0;
@@ -724,22 +757,22 @@ static unsigned chance(unsigned in)
 static struct segment random_flow(unsigned i)
 {
 	static const rte_be32_t far[] = {
-		IP(198, 51, 100, 7), IP(198, 51, 100, 7), IP(198, 51, 100, 7), IP(198, 18, 3, 4),
-		IP(203, 0, 113, 77),	/* a neighbour that is not known yet */
-		IP(192, 0, 2, 1),	/* no route */
-		IP(10, 0, 0, 1),	/* the router */
+		IP(198, 51, 100, 7), IP(198, 51, 100, 7), IP(198, 51, 100, 7),
+		IP(198, 18, 3, 4),   IP(203, 0, 113, 77), /* a neighbour that is not known yet */
+		IP(192, 0, 2, 1),			  /* no route */
+		IP(10, 0, 0, 1),			  /* the router */
 	};
 	struct segment s = PLAIN;
 
 	s.flow.src = IP(10, 0, 0, 2);
 	s.flow.sport = (uint16_t)(40000 + i);
 	s.flow.dst = far[(unsigned)rand() % (chance(3) ? RTE_DIM(far) : 4)];
-	if (chance(4)) {	/* not translated */
+	if (chance(4)) { /* not translated */
 		s.iface = TAGGED;
 		s.flow.src = IP(10, 0, 7, 2);
 		if (chance(3))
 			s.flow.dst = IP(10, 0, 0, 9);
-	} else if (chance(4)) {	/* an answer */
+	} else if (chance(4)) { /* an answer */
 		s.iface = WAN;
 		s.flow.src = IP(198, 51, 100, 7);
 		s.flow.dst = chance(4) ? IP(10, 0, 7, 2) : IP(203, 0, 113, 10);
@@ -766,34 +799,96 @@ static struct segment draw(struct segment *flow)
 		s.flags |= 0x08;
 	if (chance(12)) {
 		switch (rand() % 28) {
-		case 0: s.ttl = 1; break;
-		case 1: s.ttl--; break;
-		case 2: s.tos = (uint8_t)rand(); break;
-		case 3: s.df = !s.df; break;
-		case 4: s.id += (uint16_t)rand(); break;
-		case 5: s.window++; flow->window++; break;
-		case 6: s.ack++; flow->ack++; break;
-		case 7: s.flags |= 0x80; break;
-		case 8: s.flags |= 0x40; flow->flags ^= 0x40; break;
-		case 9: s.flags |= 0x20; s.urgent = 1; break;
-		case 10: s.flags |= 0x01; break;
-		case 11: s.flags = 0x02; break;
-		case 12: s.flags |= 0x04; break;
-		case 13: s.flags = 0x08; break;
-		case 14: s.payload = 0; break;
-		case 15: s.payload = (uint16_t)(1 + rand() % s.payload); break;
-		case 16: s.payload = (uint16_t)RTE_MIN(s.payload + 1, 1460); break;
-		case 17: s.timestamp++; flow->timestamp++; break;
-		case 18: s.tcp_options = (uint8_t)(rand() % 11); break;
-		case 19: s.ip_options = (uint8_t)(rand() % 4); s.ip_option_byte = chance(2); break;
-		case 20: s.frag_words = chance(2) ? 0x2000 : 0x0010; break;
-		case 21: s.flip = (unsigned)rand(); break;
-		case 22: s.padding = (uint16_t)(rand() % 20); break;
-		case 23: s.doff = (uint8_t)(1 + rand() % 15); break;
-		case 24: s.flow.proto = chance(2) ? IPPROTO_UDP : IPPROTO_ICMP; break;
-		case 25: flow->seq += 1448; break;		/* lost */
-		case 26: s.seq -= s.payload; break;		/* sent again */
-		default: s.ol_flags = RTE_MBUF_F_RX_L4_CKSUM_BAD; break;
+		case 0:
+			s.ttl = 1;
+			break;
+		case 1:
+			s.ttl--;
+			break;
+		case 2:
+			s.tos = (uint8_t)rand();
+			break;
+		case 3:
+			s.df = !s.df;
+			break;
+		case 4:
+			s.id += (uint16_t)rand();
+			break;
+		case 5:
+			s.window++;
+			flow->window++;
+			break;
+		case 6:
+			s.ack++;
+			flow->ack++;
+			break;
+		case 7:
+			s.flags |= 0x80;
+			break;
+		case 8:
+			s.flags |= 0x40;
+			flow->flags ^= 0x40;
+			break;
+		case 9:
+			s.flags |= 0x20;
+			s.urgent = 1;
+			break;
+		case 10:
+			s.flags |= 0x01;
+			break;
+		case 11:
+			s.flags = 0x02;
+			break;
+		case 12:
+			s.flags |= 0x04;
+			break;
+		case 13:
+			s.flags = 0x08;
+			break;
+		case 14:
+			s.payload = 0;
+			break;
+		case 15:
+			s.payload = (uint16_t)(1 + rand() % s.payload);
+			break;
+		case 16:
+			s.payload = (uint16_t)RTE_MIN(s.payload + 1, 1460);
+			break;
+		case 17:
+			s.timestamp++;
+			flow->timestamp++;
+			break;
+		case 18:
+			s.tcp_options = (uint8_t)(rand() % 11);
+			break;
+		case 19:
+			s.ip_options = (uint8_t)(rand() % 4);
+			s.ip_option_byte = chance(2);
+			break;
+		case 20:
+			s.frag_words = chance(2) ? 0x2000 : 0x0010;
+			break;
+		case 21:
+			s.flip = (unsigned)rand();
+			break;
+		case 22:
+			s.padding = (uint16_t)(rand() % 20);
+			break;
+		case 23:
+			s.doff = (uint8_t)(1 + rand() % 15);
+			break;
+		case 24:
+			s.flow.proto = chance(2) ? IPPROTO_UDP : IPPROTO_ICMP;
+			break;
+		case 25:
+			flow->seq += 1448;
+			break; /* lost */
+		case 26:
+			s.seq -= s.payload;
+			break; /* sent again */
+		default:
+			s.ol_flags = RTE_MBUF_F_RX_L4_CKSUM_BAD;
+			break;
 		}
 	}
 	if (chance(8)) {
@@ -842,15 +937,16 @@ static void take(struct outcome *o, struct rte_mbuf *m, unsigned where)
 }
 
 /* Feeds a SYN of each flow that may make a session, then the burst. */
-static void play(const struct segment *s, unsigned n, const struct segment *flows, bool nat, unsigned w,
-		 struct outcome *o)
+static void play(const struct segment *s, unsigned n, const struct segment *flows, bool nat,
+		 unsigned w, struct outcome *o)
 {
 	struct rte_mbuf *m[FWD_BURST];
 	uint32_t cursor = 0;
 
 	memset(o, 0, sizeof(*o));
 	reset_router(nat);
-	for (unsigned i = 0; i < FLOWS; i++) {	/* SYN, SYN with ACK, ACK: from inside, whatever side the data come from */
+	for (unsigned i = 0; i < FLOWS;
+	     i++) { /* SYN, SYN with ACK, ACK: from inside, whatever side the data come from */
 		struct segment open[3];
 		bool in = flows[i].iface == WAN;
 
@@ -858,14 +954,15 @@ static void play(const struct segment *s, unsigned n, const struct segment *flow
 		open[0].flow = flows[i].flow;
 		open[0].iface = in ? LAN : flows[i].iface;
 		if (in)
-			open[0].flow = (struct flow){ IP(10, 0, 0, 2), flows[i].flow.src, flows[i].flow.dport,
-						      flows[i].flow.sport, IPPROTO_TCP };
+			open[0].flow = (struct flow){IP(10, 0, 0, 2), flows[i].flow.src,
+						     flows[i].flow.dport, flows[i].flow.sport,
+						     IPPROTO_TCP};
 		open[0].payload = 0;
 		open[0].flags = 0x02;
 		open[0].seq = (in ? flows[i].ack : flows[i].seq) - 1;
 		open[1] = open[0];
-		open[1].flow = (struct flow){ open[0].flow.dst, IP(203, 0, 113, 10), open[0].flow.dport,
-					      open[0].flow.sport, IPPROTO_TCP };
+		open[1].flow = (struct flow){open[0].flow.dst, IP(203, 0, 113, 10),
+					     open[0].flow.dport, open[0].flow.sport, IPPROTO_TCP};
 		open[1].iface = WAN;
 		open[1].flags = 0x12;
 		open[1].seq = (in ? flows[i].seq : flows[i].ack) - 1;
@@ -884,16 +981,19 @@ static void play(const struct segment *s, unsigned n, const struct segment *flow
 	for (unsigned i = 0; i <= dp.n_workers; i++)
 		memset(dp.counters[i], 0, sizeof(*dp.counters[i]));
 
-	for (unsigned i = 0, from = 0; i <= n; i++) {	/* a burst is of one port */
+	for (unsigned i = 0, from = 0; i <= n; i++) { /* a burst is of one port */
 		if (i < n)
 			m[i] = segment_mbuf(&s[i]);
-		if (i > from && (i == n || snap->ifaces[s[i].iface].port != snap->ifaces[s[from].iface].port)) {
-			worker_frames(dp.workers[w], m + from, i - from, snap->ifaces[s[from].iface].port);
+		if (i > from &&
+		    (i == n || snap->ifaces[s[i].iface].port != snap->ifaces[s[from].iface].port)) {
+			worker_frames(dp.workers[w], m + from, i - from,
+				      snap->ifaces[s[from].iface].port);
 			from = i;
 		}
 	}
 	worker_turn(dp.workers[w]);
-	while (worker_turn(dp.workers[0]) > 0)	/* what worker 1 handed over, and what it has no queue for */
+	while (worker_turn(dp.workers[0]) >
+	       0) /* what worker 1 handed over, and what it has no queue for */
 		;
 	for (uint16_t port = 0; port < 2; port++) {
 		while (rte_eth_rx_burst(port, 0, m, 1) == 1)
@@ -912,7 +1012,8 @@ static void play(const struct segment *s, unsigned n, const struct segment *flow
 		for (unsigned e = 0; e < FWD_EVENT_COUNT; e++)
 			o->events[e] += dp.counters[k]->events[e];
 	}
-	o->n_sessions = nat_session_list(dp.workers[0]->nat, &(struct nat_filter){ 0 }, 0, &cursor, 4096, o->sessions, 64);
+	o->n_sessions = nat_session_list(dp.workers[0]->nat, &(struct nat_filter){0}, 0, &cursor,
+					 4096, o->sessions, 64);
 	for (unsigned i = 0; i < o->n_sessions; i++)
 		o->sessions[i].index = 0, o->sessions[i].age_ms = 0, o->sessions[i].idle_ms = 0;
 }
@@ -922,7 +1023,8 @@ static const uint8_t *datagram(const struct record *r)
 	return r->bytes + (r->where == 2 ? 0 : r->bytes[12] == 0x81 ? 18 : 14);
 }
 
-/* Errors that the router makes and pieces that it cuts too large a datagram into do not say which flow they are of. */
+/* Errors that the router makes and pieces that it cuts too large a datagram into do not say which
+ * flow they are of. */
 static bool of_no_flow(const struct record *r)
 {
 	const uint8_t *ip = datagram(r);
@@ -957,7 +1059,8 @@ static int by_flow(const void *pa, const void *pb)
 	return d != 0 ? d : (a > b) - (a < b);
 }
 
-/* Errors that the router makes are numbered in the order of making, which across flows may be another one. */
+/* Errors that the router makes are numbered in the order of making, which across flows may be
+ * another one. */
 static void normalize(struct outcome *o, struct record **order)
 {
 	for (unsigned i = 0; i < o->n; i++) {
@@ -991,7 +1094,7 @@ static void same_outcome(struct outcome *off, struct outcome *on, unsigned trial
 		fail_msg("trial %u: %u frames, %u without merging", trial, on->n, off->n);
 	normalize(off, a);
 	normalize(on, b);
-	for (unsigned i = 0, to; i < off->n; i = to) {	/* those of no flow: as a set */
+	for (unsigned i = 0, to; i < off->n; i = to) { /* those of no flow: as a set */
 		for (to = i + 1; to < off->n && of_no_flow(a[i]) && of_no_flow(a[to]); to++)
 			;
 		if (to - i > 1) {
@@ -1004,11 +1107,14 @@ static void same_outcome(struct outcome *off, struct outcome *on, unsigned trial
 			continue;
 		for (unsigned k = 0; k < a[i]->len || k < b[i]->len; k++) {
 			if (a[i]->bytes[k] != b[i]->bytes[k])
-				fail_msg("trial %u: frame %u of %u bytes differs at byte %u: %02x, %02x without merging",
+				fail_msg("trial %u: frame %u of %u bytes differs at byte %u: %02x, "
+					 "%02x without merging",
 					 trial, i, a[i]->len, k, b[i]->bytes[k], a[i]->bytes[k]);
 		}
-		fail_msg("trial %u: frame %u: at %u with %u bytes to %u, without merging at %u with %u to %u", trial, i,
-			 b[i]->where, b[i]->len, b[i]->nh, a[i]->where, a[i]->len, a[i]->nh);
+		fail_msg("trial %u: frame %u: at %u with %u bytes to %u, without merging at %u "
+			 "with %u to %u",
+			 trial, i, b[i]->where, b[i]->len, b[i]->nh, a[i]->where, a[i]->len,
+			 a[i]->nh);
 	}
 	assert_memory_equal(off->counters, on->counters, sizeof(off->counters));
 	for (unsigned e = 0; e < FWD_E_gro_merged; e++)
@@ -1021,8 +1127,9 @@ static void same_outcome(struct outcome *off, struct outcome *on, unsigned trial
 
 static void test_random_traffic_leaves_as_without_merging(void **state)
 {
-	static const uint8_t modes[] = { IFACE_GRO, IFACE_GRO | IFACE_GRO_ALWAYS, IFACE_GRO | IFACE_GRO_COUNTED };
-	static const uint16_t mtus[] = { 1500, 1500, 1400, 600 };
+	static const uint8_t modes[] = {IFACE_GRO, IFACE_GRO | IFACE_GRO_ALWAYS,
+					IFACE_GRO | IFACE_GRO_COUNTED};
+	static const uint16_t mtus[] = {1500, 1500, 1400, 600};
 	static struct outcome off, on;
 	const char *wish = getenv("GRO_TRIALS"), *seed = getenv("GRO_SEED");
 	unsigned trials = wish != NULL ? (unsigned)atoi(wish) : 2000;
@@ -1047,11 +1154,15 @@ static void test_random_traffic_leaves_as_without_merging(void **state)
 		for (unsigned i = 0; i < n; i++) {
 			struct segment *from = &now[(unsigned)rand() % n_flows];
 
-			if (i > 0 && !chance(3))	/* trains, as senders make them */
-				from = &now[s[i - 1].flow.proto == IPPROTO_TCP && s[i - 1].iface == WAN ?
-					    s[i - 1].flow.dport % FLOWS : s[i - 1].flow.sport % FLOWS];
+			if (i > 0 && !chance(3)) /* trains, as senders make them */
+				from = &now[s[i - 1].flow.proto == IPPROTO_TCP &&
+							    s[i - 1].iface == WAN
+						    ? s[i - 1].flow.dport % FLOWS
+						    : s[i - 1].flow.sport % FLOWS];
 			s[i] = draw(from);
-			received += s[i].payload + s[i].tcp_options * 4u;	/* whose length may be wrong, so they are payload */
+			received += s[i].payload +
+				    s[i].tcp_options *
+					    4u; /* whose length may be wrong, so they are payload */
 		}
 		snap->ifaces[WAN].mtu = mtus[(unsigned)rand() % RTE_DIM(mtus)];
 		set_gro(0);
@@ -1065,7 +1176,8 @@ static void test_random_traffic_leaves_as_without_merging(void **state)
 		bad += on.events[FWD_E_gro_bad_checksum];
 		sent += on.n;
 	}
-	print_message("%lu packets merged of %lu segments, %lu bad, %lu frames left\n", merged, cut, bad, sent);
+	print_message("%lu packets merged of %lu segments, %lu bad, %lu frames left\n", merged, cut,
+		      bad, sent);
 	assert_true(merged > trials && cut > 2 * merged && bad > 0);
 	snap->ifaces[WAN].mtu = 1500;
 }

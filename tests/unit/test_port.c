@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ports over DPDK's virtual devices: what works, what is refused and how it says so, and that nothing stays behind.
- * AF_XDP and AF_PACKET ports are tested live (tests/live/test_xdp.py). TAP ports need root and /dev/net/tun.
+ * Ports over DPDK's virtual devices: what works, what is refused and how it says so, and that
+ * nothing stays behind. AF_XDP and AF_PACKET ports are tested live (tests/live/test_xdp.py). TAP
+ * ports need root and /dev/net/tun.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +26,8 @@ static int setup(void **state)
 
 	(void)state;
 	fixture_eal("0@0");
-	dp.pool = port_pool_create("packets", 8192, 64, sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM, &err);
+	dp.pool = port_pool_create("packets", 8192, 64, sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM,
+				   &err);
 	assert_non_null(dp.pool);
 	assert_non_null(mkdtemp(dir));
 	return 0;
@@ -55,7 +57,7 @@ static unsigned open_files(void)
 
 static struct port open_port(const char *devargs)
 {
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct port p;
 
 	if (port_open(devargs, 0, 0, WORKERS, dp.pool, &p, &err))
@@ -66,25 +68,26 @@ static struct port open_port(const char *devargs)
 /* Refused with rc and a message that has these words. */
 static void refused(const char *devargs, uint16_t mtu, uint16_t rxqs, int rc, const char *words)
 {
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct port p;
 	int got = port_open(devargs, mtu, rxqs, WORKERS, dp.pool, &p, &err);
 
 	if (got != rc || !strstr(err.msg, words))
-		fail_msg("%s: %d '%s' where %d with '%s' was due", devargs, got, err.msg, rc, words);
+		fail_msg("%s: %d '%s' where %d with '%s' was due", devargs, got, err.msg, rc,
+			 words);
 }
 
 /* A capture file with n frames of 60 bytes, numbered in their last byte. */
 static void write_pcap(const char *path, unsigned n)
 {
-	const uint32_t head[] = { 0xa1b2c3d4, 2 | 4 << 16, 0, 0, 65535, 1 };
+	const uint32_t head[] = {0xa1b2c3d4, 2 | 4 << 16, 0, 0, 65535, 1};
 	FILE *f = fopen(path, "w");
 
 	assert_non_null(f);
 	assert_int_equal(fwrite(head, sizeof(head), 1, f), 1);
 	for (unsigned i = 0; i < n; i++) {
-		const uint32_t record[] = { i, 0, 60, 60 };
-		uint8_t frame[60] = { 2, [12] = 8, [59] = (uint8_t)i };
+		const uint32_t record[] = {i, 0, 60, 60};
+		uint8_t frame[60] = {2, [12] = 8, [59] = (uint8_t)i};
 
 		assert_int_equal(fwrite(record, sizeof(record), 1, f), 1);
 		assert_int_equal(fwrite(frame, sizeof(frame), 1, f), 1);
@@ -105,7 +108,7 @@ static void many_times(const char *devargs)
 		rte_pktmbuf_free_bulk(burst, n);
 		port_close(&p);
 		assert_int_equal(rte_mempool_in_use_count(dp.pool), 0);
-		if (i == 4)	/* what drivers open once and for all is open by now */
+		if (i == 4) /* what drivers open once and for all is open by now */
 			files = open_files();
 	}
 	assert_int_equal(open_files(), files);
@@ -127,14 +130,16 @@ static void note(struct rte_mempool *mp, void *arg, void *obj, unsigned i)
 /* The AF_XDP driver takes the pool for one piece without gaps. */
 static void test_pool_is_packed(void **state)
 {
-	uintptr_t range[2] = { UINTPTR_MAX, 0 };
+	uintptr_t range[2] = {UINTPTR_MAX, 0};
 	const struct rte_mempool *mp = dp.pool;
 	struct rte_mbuf *m;
 
 	(void)state;
 	rte_mempool_obj_iter(dp.pool, note, range);
 	assert_int_equal(mp->nb_mem_chunks, 1);
-	assert_int_equal((range[1] - range[0]) / (mp->header_size + mp->elt_size + mp->trailer_size), mp->size - 1);
+	assert_int_equal((range[1] - range[0]) /
+				 (mp->header_size + mp->elt_size + mp->trailer_size),
+			 mp->size - 1);
 	m = rte_pktmbuf_alloc(dp.pool);
 	assert_non_null(m);
 	assert_int_equal(rte_pktmbuf_tailroom(m), 2048);
@@ -149,7 +154,8 @@ static void test_pool_comes_and_goes(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
-		struct rte_mempool *mp = port_pool_create("other", 4096, 64, 16, FWD_MBUF_ROOM, &err);
+		struct rte_mempool *mp =
+			port_pool_create("other", 4096, 64, 16, FWD_MBUF_ROOM, &err);
 
 		assert_non_null(mp);
 		rte_mempool_free(mp);
@@ -230,7 +236,7 @@ static void test_pcap(void **state)
 	many_times(args);
 
 	snprintf(args, sizeof(args), "net_pcap0,rx_pcap=%s,tx_drop=1,infinite_rx=1", in);
-	refused(args, 0, 0, -EINVAL, "net_pcap0");	/* tx_drop is no argument */
+	refused(args, 0, 0, -EINVAL, "net_pcap0"); /* tx_drop is no argument */
 	snprintf(args, sizeof(args), "net_pcap0,rx_pcap=%s,infinite_rx=1", in);
 	p = open_port(args);
 	for (unsigned i = 0; i < 10; i++) {
@@ -244,7 +250,7 @@ static void test_pcap(void **state)
 
 static void test_tap(void **state)
 {
-	struct ifreq ifr = { 0 };
+	struct ifreq ifr = {0};
 	struct port p;
 	int fd;
 	uint32_t speed;
@@ -261,7 +267,7 @@ static void test_tap(void **state)
 	assert_int_equal(if_nametoindex("tp-port-tap"), p.ifindex);
 	assert_true(p.complete_csum);
 	assert_true(p.multi_seg_tx);
-	assert_int_equal(p.txqs, 1);	/* as many as receive queues */
+	assert_int_equal(p.txqs, 1); /* as many as receive queues */
 	port_link(&p, &up, &speed);
 	assert_true(up);
 	/* The kernel's end is another station. */
@@ -283,16 +289,18 @@ static void test_memif(void **state)
 	bool up;
 
 	(void)state;
-	snprintf(args, sizeof(args), "net_memif0,role=server,socket-abstract=no,socket=%s/memif", dir);
+	snprintf(args, sizeof(args), "net_memif0,role=server,socket-abstract=no,socket=%s/memif",
+		 dir);
 	/* Descriptors aren't counted: DPDK's server (22.11) keeps its listening socket for good. */
 	for (unsigned i = 0; i < 10; i++) {
 		p = open_port(args);
 		port_link(&p, &up, &speed);
-		assert_false(up);	/* nobody at the other end */
+		assert_false(up); /* nobody at the other end */
 		port_close(&p);
 		assert_int_equal(rte_mempool_in_use_count(dp.pool), 0);
 	}
-	snprintf(args, sizeof(args), "net_memif0,role=client,socket-abstract=no,socket=%s/nobody", dir);
+	snprintf(args, sizeof(args), "net_memif0,role=client,socket-abstract=no,socket=%s/nobody",
+		 dir);
 	refused(args, 0, 0, -EINVAL, "Failed to connect socket");
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
 }
@@ -300,7 +308,8 @@ static void test_memif(void **state)
 /* Several at a time, closed in another order. */
 static void test_several(void **state)
 {
-	struct port a = open_port("net_null0"), b = open_port("net_null1"), c = open_port("net_ring0");
+	struct port a = open_port("net_null0"), b = open_port("net_null1"),
+		    c = open_port("net_ring0");
 
 	(void)state;
 	assert_true(a.port_id != b.port_id && b.port_id != c.port_id && a.port_id != c.port_id);
@@ -342,11 +351,14 @@ static void test_refused_devices(void **state)
 	refused("0000:ff:1f.7", 0, 0, -ENODEV, "no such PCI device");
 	refused("net_null0,bad=1", 0, 0, -EINVAL, "net_null0");
 	refused("net_null0,=,=", 0, 0, -EINVAL, "net_null0");
-	refused("net_pcap0,rx_pcap=/nowhere/x.pcap", 0, 0, -EINVAL, "/nowhere/x.pcap: No such file");
+	refused("net_pcap0,rx_pcap=/nowhere/x.pcap", 0, 0, -EINVAL,
+		"/nowhere/x.pcap: No such file");
 	refused("net_af_xdp0", 0, 0, -EINVAL, "which network interface");
 	refused("net_af_xdp0,iface=tp-nowhere", 0, 0, -ENODEV, "no network interface 'tp-nowhere'");
-	refused("net_af_packet0,iface=tp-nowhere", 0, 0, -ENODEV, "no network interface 'tp-nowhere'");
-	refused("net_af_packet0,iface=a-name-too-long-for-it", 0, 0, -ENODEV, "no network interface");
+	refused("net_af_packet0,iface=tp-nowhere", 0, 0, -ENODEV,
+		"no network interface 'tp-nowhere'");
+	refused("net_af_packet0,iface=a-name-too-long-for-it", 0, 0, -ENODEV,
+		"no network interface");
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
 }
 
@@ -385,7 +397,7 @@ static void test_refused_queues(void **state)
 
 static void test_queues(void **state)
 {
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct port p;
 
 	(void)state;
@@ -399,7 +411,7 @@ static void test_queues(void **state)
 
 static void test_mtu(void **state)
 {
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct port p;
 
 	(void)state;
@@ -425,7 +437,7 @@ static void test_mtu(void **state)
 
 static void test_tap_mtu(void **state)
 {
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	struct port p;
 
 	(void)state;
@@ -447,12 +459,13 @@ static void test_tap_mtu(void **state)
 static void test_pass_needs_xdp(void **state)
 {
 	struct port p = open_port("net_null0");
-	struct fwd_err err = { 0 };
+	struct fwd_err err = {0};
 	uint8_t frame[64];
 	uint16_t vlan;
 
 	(void)state;
-	assert_int_equal(port_pass(&p, (struct fwd_pass){ IPPROTO_TCP, 22 }, true, &err), -EOPNOTSUPP);
+	assert_int_equal(port_pass(&p, (struct fwd_pass){IPPROTO_TCP, 22}, true, &err),
+			 -EOPNOTSUPP);
 	assert_non_null(strstr(err.msg, "net_af_xdp"));
 	assert_int_equal(port_arp_receive(&p, frame, sizeof(frame), &vlan), -EAGAIN);
 	port_close(&p);
@@ -461,22 +474,14 @@ static void test_pass_needs_xdp(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pool_is_packed),
-		cmocka_unit_test(test_pool_comes_and_goes),
-		cmocka_unit_test(test_null),
-		cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_pcap),
-		cmocka_unit_test(test_tap),
-		cmocka_unit_test(test_memif),
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_refused_text),
-		cmocka_unit_test(test_refused_devices),
-		cmocka_unit_test(test_second_try),
-		cmocka_unit_test(test_refused_queues),
-		cmocka_unit_test(test_queues),
-		cmocka_unit_test(test_mtu),
-		cmocka_unit_test(test_tap_mtu),
-		cmocka_unit_test(test_pass_needs_xdp),
+		cmocka_unit_test(test_pool_is_packed), cmocka_unit_test(test_pool_comes_and_goes),
+		cmocka_unit_test(test_null),	       cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_pcap),	       cmocka_unit_test(test_tap),
+		cmocka_unit_test(test_memif),	       cmocka_unit_test(test_several),
+		cmocka_unit_test(test_refused_text),   cmocka_unit_test(test_refused_devices),
+		cmocka_unit_test(test_second_try),     cmocka_unit_test(test_refused_queues),
+		cmocka_unit_test(test_queues),	       cmocka_unit_test(test_mtu),
+		cmocka_unit_test(test_tap_mtu),	       cmocka_unit_test(test_pass_needs_xdp),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, setup, teardown);

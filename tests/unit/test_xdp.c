@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The XDP program's verdicts, by the kernel's test run of the program that the router embeds, and the guard process.
- * Needs root (CAP_BPF, CAP_NET_ADMIN).
+ * The XDP program's verdicts, by the kernel's test run of the program that the router embeds, and
+ * the guard process. Needs root (CAP_BPF, CAP_NET_ADMIN).
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,9 +20,9 @@
 #include "xdp/turnpike_xdp.h"
 #include "xdp/xdp.h"
 
-#define ROUTER  IP(192, 0, 2, 1)	/* in local_addrs */
-#define OTHER   IP(192, 0, 2, 9)
-#define REMOTE  IP(198, 51, 100, 7)
+#define ROUTER IP(192, 0, 2, 1) /* in local_addrs */
+#define OTHER  IP(192, 0, 2, 9)
+#define REMOTE IP(198, 51, 100, 7)
 
 static struct {
 	struct bpf_object *obj;
@@ -117,28 +117,37 @@ static void put(struct frame *f, const void *bytes, unsigned len)
 
 static void put_be16(struct frame *f, unsigned v)
 {
-	const uint8_t b[] = { (uint8_t)(v >> 8), (uint8_t)v };
+	const uint8_t b[] = {(uint8_t)(v >> 8), (uint8_t)v};
 
 	put(f, b, sizeof(b));
 }
 
 static void ethernet(struct frame *f, unsigned type)
 {
-	static const uint8_t macs[12] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2 };
+	static const uint8_t macs[12] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2};
 
 	f->len = 0;
 	put(f, macs, sizeof(macs));
 	put_be16(f, type);
 }
 
-static void ip4(struct frame *f, uint8_t protocol, uint32_t src, uint32_t dst, unsigned fragment, unsigned options)
+static void ip4(struct frame *f, uint8_t protocol, uint32_t src, uint32_t dst, unsigned fragment,
+		unsigned options)
 {
-	uint8_t h[60] = { (uint8_t)(0x45 + options / 4), 0, 0, 100, 0, 1, (uint8_t)(fragment >> 8),
-			  (uint8_t)fragment, 64, protocol };
+	uint8_t h[60] = {(uint8_t)(0x45 + options / 4),
+			 0,
+			 0,
+			 100,
+			 0,
+			 1,
+			 (uint8_t)(fragment >> 8),
+			 (uint8_t)fragment,
+			 64,
+			 protocol};
 
 	memcpy(h + 12, &src, 4);
 	memcpy(h + 16, &dst, 4);
-	memset(h + 20, 1, options);	/* no-operation */
+	memset(h + 20, 1, options); /* no-operation */
 	put(f, h, 20 + options);
 }
 
@@ -165,7 +174,8 @@ static uint32_t verdict(const struct frame *f)
 	return verdict_cut(f, f->len);
 }
 
-static struct frame datagram(uint8_t protocol, uint32_t src, unsigned sport, uint32_t dst, unsigned dport)
+static struct frame datagram(uint8_t protocol, uint32_t src, unsigned sport, uint32_t dst,
+			     unsigned dport)
 {
 	struct frame f;
 
@@ -178,7 +188,7 @@ static struct frame datagram(uint8_t protocol, uint32_t src, unsigned sport, uin
 /* IPv4 of any kind is the router's; ARP, IPv6 and the rest the kernel's. */
 static void test_ethertypes(void **state)
 {
-	static const unsigned kernels[] = { 0x0806, 0x86dd, 0x88cc, 0x8863, 0x88a8, 0x0026, 0x0000 };
+	static const unsigned kernels[] = {0x0806, 0x86dd, 0x88cc, 0x8863, 0x88a8, 0x0026, 0x0000};
 	struct frame f = datagram(IPPROTO_TCP, REMOTE, 1000, OTHER, 80);
 
 	(void)state;
@@ -203,7 +213,7 @@ static void test_vlan(void **state)
 	ip4(&f, IPPROTO_TCP, REMOTE, OTHER, 0, 0);
 	ports(&f, 1, 22);
 	assert_int_equal(verdict(&f), XDP_REDIRECT);
-	memcpy(f.bytes + 14 + 4 + 16, &(uint32_t){ ROUTER }, 4);
+	memcpy(f.bytes + 14 + 4 + 16, &(uint32_t){ROUTER}, 4);
 	assert_int_equal(verdict(&f), XDP_PASS);
 	put16(f.bytes + 16, 0x0806);
 	assert_int_equal(verdict(&f), XDP_PASS);
@@ -220,20 +230,21 @@ static void test_pass_ports(void **state)
 		uint16_t port;
 		uint32_t want;
 	} cases[] = {
-		{ IPPROTO_TCP, ROUTER, 22, XDP_PASS },
-		{ IPPROTO_TCP, OTHER, 22, XDP_REDIRECT },
-		{ IPPROTO_UDP, ROUTER, 22, XDP_REDIRECT },
-		{ IPPROTO_UDP, ROUTER, 53, XDP_PASS },
-		{ IPPROTO_TCP, ROUTER, 53, XDP_REDIRECT },
-		{ IPPROTO_TCP, ROUTER, 23, XDP_REDIRECT },
-		{ IPPROTO_TCP, ROUTER, 21, XDP_REDIRECT },
-		{ IPPROTO_TCP, ROUTER, 22 << 8, XDP_REDIRECT },
-		{ IPPROTO_SCTP, ROUTER, 22, XDP_REDIRECT },
+		{IPPROTO_TCP, ROUTER, 22, XDP_PASS},
+		{IPPROTO_TCP, OTHER, 22, XDP_REDIRECT},
+		{IPPROTO_UDP, ROUTER, 22, XDP_REDIRECT},
+		{IPPROTO_UDP, ROUTER, 53, XDP_PASS},
+		{IPPROTO_TCP, ROUTER, 53, XDP_REDIRECT},
+		{IPPROTO_TCP, ROUTER, 23, XDP_REDIRECT},
+		{IPPROTO_TCP, ROUTER, 21, XDP_REDIRECT},
+		{IPPROTO_TCP, ROUTER, 22 << 8, XDP_REDIRECT},
+		{IPPROTO_SCTP, ROUTER, 22, XDP_REDIRECT},
 	};
 
 	(void)state;
 	for (unsigned i = 0; i < RTE_DIM(cases); i++) {
-		struct frame f = datagram(cases[i].protocol, REMOTE, 22, cases[i].dst, cases[i].port);
+		struct frame f =
+			datagram(cases[i].protocol, REMOTE, 22, cases[i].dst, cases[i].port);
 
 		assert_int_equal(verdict(&f), cases[i].want);
 	}
@@ -241,7 +252,7 @@ static void test_pass_ports(void **state)
 
 static void test_every_port_has_its_own_bit(void **state)
 {
-	static const uint16_t some[] = { 1, 63, 64, 65, 1023, 1024, 32767, 32768, 65534, 65535 };
+	static const uint16_t some[] = {1, 63, 64, 65, 1023, 1024, 32767, 32768, 65534, 65535};
 
 	(void)state;
 	set_local(ROUTER, true);
@@ -288,29 +299,29 @@ static void test_icmp_errors(void **state)
 		unsigned quoted_fragment, options;
 		uint32_t want;
 	} cases[] = {
-		{ 3, ROUTER, ROUTER, IPPROTO_TCP, 22, 0, 0, XDP_PASS },
-		{ 11, ROUTER, ROUTER, IPPROTO_TCP, 22, 0x2000, 0, XDP_PASS },
-		{ 12, ROUTER, ROUTER, IPPROTO_UDP, 53, 0, 8, XDP_PASS },
-		{ 3, ROUTER, ROUTER, IPPROTO_TCP, 80, 0, 0, XDP_REDIRECT },
-		{ 3, ROUTER, ROUTER, IPPROTO_UDP, 22, 0, 0, XDP_REDIRECT },
-		{ 3, ROUTER, OTHER, IPPROTO_TCP, 22, 0, 0, XDP_REDIRECT },
-		{ 3, OTHER, ROUTER, IPPROTO_TCP, 22, 0, 0, XDP_REDIRECT },
-		{ 3, ROUTER, ROUTER, IPPROTO_TCP, 22, 5, 0, XDP_REDIRECT },
-		{ 3, ROUTER, ROUTER, IPPROTO_GRE, 22, 0, 0, XDP_REDIRECT },
-		{ 8, ROUTER, ROUTER, IPPROTO_TCP, 22, 0, 0, XDP_REDIRECT },
-		{ 5, ROUTER, ROUTER, IPPROTO_TCP, 22, 0, 0, XDP_REDIRECT },
+		{3, ROUTER, ROUTER, IPPROTO_TCP, 22, 0, 0, XDP_PASS},
+		{11, ROUTER, ROUTER, IPPROTO_TCP, 22, 0x2000, 0, XDP_PASS},
+		{12, ROUTER, ROUTER, IPPROTO_UDP, 53, 0, 8, XDP_PASS},
+		{3, ROUTER, ROUTER, IPPROTO_TCP, 80, 0, 0, XDP_REDIRECT},
+		{3, ROUTER, ROUTER, IPPROTO_UDP, 22, 0, 0, XDP_REDIRECT},
+		{3, ROUTER, OTHER, IPPROTO_TCP, 22, 0, 0, XDP_REDIRECT},
+		{3, OTHER, ROUTER, IPPROTO_TCP, 22, 0, 0, XDP_REDIRECT},
+		{3, ROUTER, ROUTER, IPPROTO_TCP, 22, 5, 0, XDP_REDIRECT},
+		{3, ROUTER, ROUTER, IPPROTO_GRE, 22, 0, 0, XDP_REDIRECT},
+		{8, ROUTER, ROUTER, IPPROTO_TCP, 22, 0, 0, XDP_REDIRECT},
+		{5, ROUTER, ROUTER, IPPROTO_TCP, 22, 0, 0, XDP_REDIRECT},
 	};
 
 	(void)state;
 	for (unsigned i = 0; i < RTE_DIM(cases); i++) {
-		const uint8_t icmp[8] = { cases[i].type };
+		const uint8_t icmp[8] = {cases[i].type};
 		struct frame f;
 
 		ethernet(&f, 0x0800);
 		ip4(&f, IPPROTO_ICMP, REMOTE, cases[i].dst, 0, 0);
 		put(&f, icmp, sizeof(icmp));
-		ip4(&f, cases[i].quoted_protocol, cases[i].quoted_src, REMOTE, cases[i].quoted_fragment,
-		    cases[i].options);
+		ip4(&f, cases[i].quoted_protocol, cases[i].quoted_src, REMOTE,
+		    cases[i].quoted_fragment, cases[i].options);
 		ports(&f, cases[i].quoted_port, 5000);
 		assert_int_equal(verdict(&f), cases[i].want);
 		/* As short as a quote may be, and each cut before its ports are complete. */
@@ -387,7 +398,8 @@ static void read_comm(pid_t pid, char comm[32])
 	fclose(file);
 }
 
-/* The guard ends with its router, however that ended, holds nothing of it open, and no signal to both ends it. */
+/* The guard ends with its router, however that ended, holds nothing of it open, and no signal to
+ * both ends it. */
 static void test_guard_outlives_signals_and_ends_with_the_router(void **state)
 {
 	int pipe_fds[2], status;
@@ -448,7 +460,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_vlan, pass_ssh_and_dns, pass_nothing),
 		cmocka_unit_test_setup_teardown(test_pass_ports, pass_ssh_and_dns, pass_nothing),
 		cmocka_unit_test(test_every_port_has_its_own_bit),
-		cmocka_unit_test_setup_teardown(test_fragments_and_options, pass_ssh_and_dns, pass_nothing),
+		cmocka_unit_test_setup_teardown(test_fragments_and_options, pass_ssh_and_dns,
+						pass_nothing),
 		cmocka_unit_test_setup_teardown(test_icmp_errors, pass_ssh_and_dns, pass_nothing),
 		cmocka_unit_test_setup_teardown(test_malformed, pass_ssh_and_dns, pass_nothing),
 		cmocka_unit_test(test_without_socket_the_kernel_has_it),

@@ -2,10 +2,11 @@
 /*
  * Steers what arrives on a kernel interface that an AF_XDP port of the router owns.
  *
- * IPv4, plain or behind one 802.1Q tag, goes to the router's socket of the receive queue, malformed or not (the
- * router counts what it drops); without a socket there the kernel gets it. The kernel keeps everything else (ARP
- * among it), and of IPv4 the TCP and UDP ports that pass_ports lists when they are addressed to local_addrs, along
- * with the ICMP errors about such traffic, without which its path MTU discovery would break.
+ * IPv4, plain or behind one 802.1Q tag, goes to the router's socket of the receive queue, malformed
+ * or not (the router counts what it drops); without a socket there the kernel gets it. The kernel
+ * keeps everything else (ARP among it), and of IPv4 the TCP and UDP ports that pass_ports lists
+ * when they are addressed to local_addrs, along with the ICMP errors about such traffic, without
+ * which its path MTU discovery would break.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -54,7 +55,8 @@ struct vlan_tag {
 	__be16 type;
 };
 
-/* The shapes on the wire, without the bit fields of linux/ip.h, and no more of them than is read. */
+/* The shapes on the wire, without the bit fields of linux/ip.h, and no more of them than is read.
+ */
 struct ip4 {
 	__u8 version_ihl;
 	__u8 tos;
@@ -90,7 +92,8 @@ static __always_inline bool listed(__u8 protocol, __be16 port_be)
 	return bits && (*bits & xdp_pass_bit(bpf_ntohs(port_be)));
 }
 
-/* The transport header (its length yet unproven), or NULL when there is none: not IPv4, or no first fragment. */
+/* The transport header (its length yet unproven), or NULL when there is none: not IPv4, or no first
+ * fragment. */
 static __always_inline void *ip4_payload(struct ip4 *ip)
 {
 	__u32 ihl = (ip->version_ihl & 0xf) * 4u;
@@ -119,7 +122,8 @@ static __always_inline bool icmp_for_kernel(struct icmp *icmp, void *end)
 	ports = ip4_payload(quoted);
 	if (!ports || (void *)(ports + 1) > end)
 		return false;
-	return listed(quoted->protocol, ports->src) && bpf_map_lookup_elem(&local_addrs, &quoted->src);
+	return listed(quoted->protocol, ports->src) &&
+	       bpf_map_lookup_elem(&local_addrs, &quoted->src);
 }
 
 static __always_inline bool for_kernel(struct ip4 *ip, void *end)

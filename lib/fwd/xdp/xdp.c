@@ -26,7 +26,8 @@
 #include "turnpike_xdp.skel.h"
 #include "xdp.h"
 
-/* A descriptor that the driver opened: a socket (id: its inode) or a BPF object (id: the kernel's). */
+/* A descriptor that the driver opened: a socket (id: its inode) or a BPF object (id: the kernel's).
+ */
 struct held {
 	int fd;
 	enum held_kind { HELD_NONE, HELD_SOCKET, HELD_MAP, HELD_PROG, HELD_BTF } kind;
@@ -40,8 +41,8 @@ struct held_list {
 
 struct local_addr {
 	uint32_t addr_be;
-	unsigned router;	/* times the router has it on this interface or a VLAN of it */
-	bool kernel;		/* the kernel has it */
+	unsigned router; /* times the router has it on this interface or a VLAN of it */
+	bool kernel;	 /* the kernel has it */
 };
 
 struct xdp {
@@ -52,12 +53,12 @@ struct xdp {
 	int elf_fd;
 	char path[32];
 	uint32_t prog_id;
-	int pass_ports_fd, pass_count_fd, local_addrs_fd;	/* maps */
+	int pass_ports_fd, pass_count_fd, local_addrs_fd; /* maps */
 	uint32_t n_pass;
 	struct local_addr *addrs;
 	unsigned n_addrs;
-	struct held_list before;	/* what was open before the driver came, then: */
-	struct held_list driver;	/* what it opened */
+	struct held_list before; /* what was open before the driver came, then: */
+	struct held_list driver; /* what it opened */
 };
 
 const void *xdp_program_elf(size_t *size)
@@ -88,17 +89,19 @@ static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list 
 
 /* ---- claim: one router for each interface ---------------------------------------------------- */
 
-/* An abstract socket: like interface indexes it belongs to the network namespace, and it ends with the process. */
+/* An abstract socket: like interface indexes it belongs to the network namespace, and it ends with
+ * the process. */
 static int claim(int ifindex)
 {
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	int fd, rc, len;
 
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	len = snprintf(sun.sun_path + 1, sizeof(sun.sun_path) - 1, "turnpike/xdp/%d", ifindex);
-	if (bind(fd, (struct sockaddr *)&sun, offsetof(struct sockaddr_un, sun_path) + 1 + len) < 0) {
+	if (bind(fd, (struct sockaddr *)&sun, offsetof(struct sockaddr_un, sun_path) + 1 + len) <
+	    0) {
 		rc = -errno;
 		close(fd);
 		return rc;
@@ -114,14 +117,16 @@ static int attached_program(int ifindex, uint32_t *id)
 	LIBBPF_OPTS(bpf_xdp_query_opts, opts);
 	int rc = bpf_xdp_query(ifindex, 0, &opts);
 
-	*id = opts.prog_id ? opts.prog_id : opts.drv_prog_id ? opts.drv_prog_id :
-	      opts.skb_prog_id ? opts.skb_prog_id : opts.hw_prog_id;
+	*id = opts.prog_id	 ? opts.prog_id
+	      : opts.drv_prog_id ? opts.drv_prog_id
+	      : opts.skb_prog_id ? opts.skb_prog_id
+				 : opts.hw_prog_id;
 	return rc;
 }
 
 static int program_name(int fd, char name[BPF_OBJ_NAME_LEN])
 {
-	struct bpf_prog_info info = { 0 };
+	struct bpf_prog_info info = {0};
 	uint32_t len = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &len) < 0)
@@ -153,7 +158,8 @@ static int clear_stale(const struct xdp *x, struct fwd_err *err)
 
 	rc = attached_program(x->ifindex, &id);
 	if (rc)
-		return dp_err(err, rc, "%s: XDP programs can't be queried: %s", x->netdev, strerror(-rc));
+		return dp_err(err, rc, "%s: XDP programs can't be queried: %s", x->netdev,
+			      strerror(-rc));
 	if (!id)
 		return 0;
 	fd = bpf_prog_get_fd_by_id(id);
@@ -162,14 +168,17 @@ static int clear_stale(const struct xdp *x, struct fwd_err *err)
 		close(fd);
 	}
 	if (strcmp(name, XDP_PROGRAM_NAME))
-		return dp_err(err, -EBUSY, "%s has another XDP program, id %u%s%s: detach it first "
-			      "(ip link set dev %s xdp off)", x->netdev, id, name[0] ? ", name " : "", name,
-			      x->netdev);
+		return dp_err(err, -EBUSY,
+			      "%s has another XDP program, id %u%s%s: detach it first "
+			      "(ip link set dev %s xdp off)",
+			      x->netdev, id, name[0] ? ", name " : "", name, x->netdev);
 	rc = detach(x->ifindex, id);
 	if (rc)
-		return dp_err(err, rc, "%s: XDP program %u of an earlier router can't be detached: %s", x->netdev,
-			      id, strerror(-rc));
-	dp_log(FWD_LOG_WARNING, "%s: detached XDP program %u, left by a router that was killed", x->netdev, id);
+		return dp_err(err, rc,
+			      "%s: XDP program %u of an earlier router can't be detached: %s",
+			      x->netdev, id, strerror(-rc));
+	dp_log(FWD_LOG_WARNING, "%s: detached XDP program %u, left by a router that was killed",
+	       x->netdev, id);
 	return 0;
 }
 
@@ -178,16 +187,24 @@ static int clear_stale(const struct xdp *x, struct fwd_err *err)
 #define TRIAL_CHUNKS 16
 #define TRIAL_CHUNK  4096
 
-/* A whole AF_XDP socket in copy mode, the least that any driver needs; the steps name themselves in *step. */
-static int try_socket_steps(const struct xdp *x, int fd, void *area, unsigned queue, const char **step)
+/* A whole AF_XDP socket in copy mode, the least that any driver needs; the steps name themselves in
+ * *step. */
+static int try_socket_steps(const struct xdp *x, int fd, void *area, unsigned queue,
+			    const char **step)
 {
 	const struct xdp_umem_reg reg = {
-		.addr = (uintptr_t)area, .len = TRIAL_CHUNKS * TRIAL_CHUNK, .chunk_size = TRIAL_CHUNK,
+		.addr = (uintptr_t)area,
+		.len = TRIAL_CHUNKS * TRIAL_CHUNK,
+		.chunk_size = TRIAL_CHUNK,
 	};
 	struct sockaddr_xdp sxdp = {
-		.sxdp_family = AF_XDP, .sxdp_ifindex = x->ifindex, .sxdp_queue_id = queue, .sxdp_flags = XDP_COPY,
+		.sxdp_family = AF_XDP,
+		.sxdp_ifindex = x->ifindex,
+		.sxdp_queue_id = queue,
+		.sxdp_flags = XDP_COPY,
 	};
-	static const int rings[] = { XDP_UMEM_FILL_RING, XDP_UMEM_COMPLETION_RING, XDP_RX_RING, XDP_TX_RING };
+	static const int rings[] = {XDP_UMEM_FILL_RING, XDP_UMEM_COMPLETION_RING, XDP_RX_RING,
+				    XDP_TX_RING};
 	const int ring_size = TRIAL_CHUNKS;
 	unsigned i;
 
@@ -220,8 +237,8 @@ static int try_socket(const struct xdp *x, unsigned queue, struct fwd_err *err)
 	rc = fd < 0 ? -errno : 0;
 	if (!rc) {
 		step = "memory";
-		area = mmap(NULL, TRIAL_CHUNKS * TRIAL_CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
+		area = mmap(NULL, TRIAL_CHUNKS * TRIAL_CHUNK, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		rc = area == MAP_FAILED ? -errno : try_socket_steps(x, fd, area, queue, &step);
 	}
 	if (fd >= 0)
@@ -229,7 +246,8 @@ static int try_socket(const struct xdp *x, unsigned queue, struct fwd_err *err)
 	if (area != MAP_FAILED)
 		munmap(area, TRIAL_CHUNKS * TRIAL_CHUNK);
 	if (!rc) {
-		usleep(20000);	/* as long as the kernel may take to let go of the queue, which the driver wants next */
+		usleep(20000); /* as long as the kernel may take to let go of the queue, which the
+				  driver wants next */
 		return 0;
 	}
 	switch (rc) {
@@ -249,8 +267,8 @@ static int try_socket(const struct xdp *x, unsigned queue, struct fwd_err *err)
 		hint = ": there may be no such queue";
 		break;
 	}
-	return dp_err(err, rc, "AF_XDP refused on %s, queue %u: %s: %s%s", x->netdev, queue, step, strerror(-rc),
-		      hint);
+	return dp_err(err, rc, "AF_XDP refused on %s, queue %u: %s: %s%s", x->netdev, queue, step,
+		      strerror(-rc), hint);
 }
 
 static int try_program_steps(const struct xdp *x, struct bpf_object *obj, const char **step)
@@ -290,16 +308,18 @@ static int try_program(const struct xdp *x, struct fwd_err *err)
 	libbpf_set_print(printer);
 	if (!rc)
 		return 0;
-	return dp_err(err, rc, "%s: the XDP program can't be %s: %s%s%s%s", x->netdev, step, strerror(-rc),
-		      libbpf_said[0] ? " (" : "", libbpf_said, libbpf_said[0] ? ")" : "");
+	return dp_err(err, rc, "%s: the XDP program can't be %s: %s%s%s%s", x->netdev, step,
+		      strerror(-rc), libbpf_said[0] ? " (" : "", libbpf_said,
+		      libbpf_said[0] ? ")" : "");
 }
 
 /* ---- what the driver leaves open ------------------------------------------------------------- */
 
 /*
- * DPDK's driver never closes the BPF object that it opened, and some releases (22.11.11 among them) miscount and leave
- * sockets open, which keeps the queue busy and the packet buffers pinned. So descriptors that appeared while it
- * started, and are still the same ones after its end, are closed here.
+ * DPDK's driver never closes the BPF object that it opened, and some releases (22.11.11 among them)
+ * miscount and leave sockets open, which keeps the queue busy and the packet buffers pinned. So
+ * descriptors that appeared while it started, and are still the same ones after its end, are closed
+ * here.
  */
 
 static bool held_bpf_id(int fd, enum held_kind kind, uint64_t *id)
@@ -309,8 +329,9 @@ static bool held_bpf_id(int fd, enum held_kind kind, uint64_t *id)
 		struct bpf_prog_info prog;
 		struct bpf_btf_info btf;
 	} info;
-	uint32_t len = kind == HELD_MAP ? sizeof(info.map) : kind == HELD_PROG ? sizeof(info.prog) :
-		       sizeof(info.btf);
+	uint32_t len = kind == HELD_MAP	   ? sizeof(info.map)
+		       : kind == HELD_PROG ? sizeof(info.prog)
+					   : sizeof(info.btf);
 
 	memset(&info, 0, sizeof(info));
 	if (bpf_obj_get_info_by_fd(fd, &info, &len) < 0)
@@ -321,7 +342,7 @@ static bool held_bpf_id(int fd, enum held_kind kind, uint64_t *id)
 
 static struct held held_look(int fd)
 {
-	struct held h = { .fd = fd };
+	struct held h = {.fd = fd};
 	char path[64], link[64];
 	socklen_t len = sizeof(int);
 	struct stat st;
@@ -341,8 +362,10 @@ static struct held held_look(int fd)
 		}
 		return h;
 	}
-	h.kind = !strcmp(link, "anon_inode:bpf-map") ? HELD_MAP : !strcmp(link, "anon_inode:bpf-prog") ? HELD_PROG :
-		 !strcmp(link, "anon_inode:btf") ? HELD_BTF : HELD_NONE;
+	h.kind = !strcmp(link, "anon_inode:bpf-map")	? HELD_MAP
+		 : !strcmp(link, "anon_inode:bpf-prog") ? HELD_PROG
+		 : !strcmp(link, "anon_inode:btf")	? HELD_BTF
+							: HELD_NONE;
 	if (h.kind != HELD_NONE && !held_bpf_id(fd, h.kind, &h.id))
 		h.kind = HELD_NONE;
 	return h;
@@ -377,7 +400,8 @@ static void held_scan(struct held_list *l, const struct held_list *except)
 	while ((d = readdir(dir))) {
 		struct held h = held_look(atoi(d->d_name));
 
-		if (d->d_name[0] == '.' || h.kind == HELD_NONE || (except && held_contains(except, &h)))
+		if (d->d_name[0] == '.' || h.kind == HELD_NONE ||
+		    (except && held_contains(except, &h)))
 			continue;
 		grown = realloc(l->list, (l->n + 1) * sizeof(*l->list));
 		if (!grown)
@@ -388,8 +412,10 @@ static void held_scan(struct held_list *l, const struct held_list *except)
 	closedir(dir);
 }
 
-/* Calls fn for each ring of the socket that is mapped here; offset is the one of mmap(), which names the ring. */
-static void each_ring(const struct held *sock, void (*fn)(void *arg, void *map, size_t len, uint64_t offset), void *arg)
+/* Calls fn for each ring of the socket that is mapped here; offset is the one of mmap(), which
+ * names the ring. */
+static void each_ring(const struct held *sock,
+		      void (*fn)(void *arg, void *map, size_t len, uint64_t offset), void *arg)
 {
 	char line[512], want[32];
 	unsigned long from, to;
@@ -401,7 +427,8 @@ static void each_ring(const struct held *sock, void (*fn)(void *arg, void *map, 
 	if (!f)
 		return;
 	while (fgets(line, sizeof(line), f))
-		if (strstr(line, want) && sscanf(line, "%lx-%lx %*s %llx", &from, &to, &offset) == 3)
+		if (strstr(line, want) &&
+		    sscanf(line, "%lx-%lx %*s %llx", &from, &to, &offset) == 3)
 			fn(arg, (void *)from, to - from, offset);
 	fclose(f);
 }
@@ -424,7 +451,8 @@ struct reclaim {
 static void reclaim_ring(void *arg, void *map, size_t len, uint64_t offset)
 {
 	struct reclaim *r = arg;
-	const uintptr_t base = (uintptr_t)STAILQ_FIRST(&r->pool->mem_list)->addr & ~(sysconf(_SC_PAGESIZE) - 1);
+	const uintptr_t base =
+		(uintptr_t)STAILQ_FIRST(&r->pool->mem_list)->addr & ~(sysconf(_SC_PAGESIZE) - 1);
 	const uint64_t *ring = (const uint64_t *)((uintptr_t)map + r->fill.desc);
 	uint32_t *consumer = (uint32_t *)((uintptr_t)map + r->fill.consumer);
 	uint32_t *producer = (uint32_t *)((uintptr_t)map + r->fill.producer);
@@ -437,8 +465,9 @@ static void reclaim_ring(void *arg, void *map, size_t len, uint64_t offset)
 	if (end - i > size)
 		return;
 	for (; i != end; i++) {
-		struct rte_mbuf *m = (void *)(base + (ring[i & (size - 1)] & XSK_UNALIGNED_BUF_ADDR_MASK) +
-					      r->pool->header_size);
+		struct rte_mbuf *m =
+			(void *)(base + (ring[i & (size - 1)] & XSK_UNALIGNED_BUF_ADDR_MASK) +
+				 r->pool->header_size);
 
 		if (rte_mempool_from_obj(m) == r->pool && m->pool == r->pool) {
 			rte_pktmbuf_free(m);
@@ -488,16 +517,17 @@ static int make_program_file(struct xdp *x)
 	return 0;
 }
 
-/* The buffers are pinned; without CAP_IPC_LOCK they count against this. No harm where it is not allowed. */
+/* The buffers are pinned; without CAP_IPC_LOCK they count against this. No harm where it is not
+ * allowed. */
 static void raise_locked_memory(void)
 {
-	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 
 	(void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
 }
 
-int xdp_open(const char *netdev, int ifindex, unsigned first_queue, bool own_program, struct xdp **out,
-	     struct fwd_err *err)
+int xdp_open(const char *netdev, int ifindex, unsigned first_queue, bool own_program,
+	     struct xdp **out, struct fwd_err *err)
 {
 	struct xdp *x = calloc(1, sizeof(*x));
 	int rc;
@@ -511,9 +541,13 @@ int xdp_open(const char *netdev, int ifindex, unsigned first_queue, bool own_pro
 
 	x->claim_fd = claim(ifindex);
 	if (x->claim_fd < 0) {
-		rc = x->claim_fd == -EADDRINUSE ?
-			dp_err(err, -EBUSY, "%s has an AF_XDP port already, of this router or another one", netdev) :
-			dp_err(err, x->claim_fd, "%s: can't be claimed: %s", netdev, strerror(-x->claim_fd));
+		rc = x->claim_fd == -EADDRINUSE
+			     ? dp_err(err, -EBUSY,
+				      "%s has an AF_XDP port already, of this router or another "
+				      "one",
+				      netdev)
+			     : dp_err(err, x->claim_fd, "%s: can't be claimed: %s", netdev,
+				      strerror(-x->claim_fd));
 		free(x);
 		return rc;
 	}
@@ -555,12 +589,12 @@ static int open_maps(struct xdp *x, int prog_fd)
 		const char *name;
 		int *fd;
 	} wanted[] = {
-		{ "pass_ports", &x->pass_ports_fd },
-		{ "pass_count", &x->pass_count_fd },
-		{ "local_addrs", &x->local_addrs_fd },
+		{"pass_ports", &x->pass_ports_fd},
+		{"pass_count", &x->pass_count_fd},
+		{"local_addrs", &x->local_addrs_fd},
 	};
 	uint32_t ids[16], i, k, found = 0;
-	struct bpf_prog_info info = { .nr_map_ids = RTE_DIM(ids), .map_ids = (uintptr_t)ids };
+	struct bpf_prog_info info = {.nr_map_ids = RTE_DIM(ids), .map_ids = (uintptr_t)ids};
 	uint32_t len = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len) < 0)
@@ -568,7 +602,7 @@ static int open_maps(struct xdp *x, int prog_fd)
 	if (strcmp(info.name, XDP_PROGRAM_NAME))
 		return -ESTALE;
 	for (i = 0; i < RTE_MIN(info.nr_map_ids, RTE_DIM(ids)); i++) {
-		struct bpf_map_info map = { 0 };
+		struct bpf_map_info map = {0};
 		uint32_t map_len = sizeof(map);
 		int fd = bpf_map_get_fd_by_id(ids[i]);
 
@@ -597,8 +631,8 @@ int xdp_started(struct xdp *x, struct fwd_err *err)
 	if (!rc && !x->prog_id)
 		rc = -ENOENT;
 	if (rc)
-		return dp_err(err, rc, "%s: the AF_XDP driver attached no XDP program: %s", x->netdev,
-			      strerror(-rc));
+		return dp_err(err, rc, "%s: the AF_XDP driver attached no XDP program: %s",
+			      x->netdev, strerror(-rc));
 	rc = guard_add(x->ifindex, x->prog_id, err);
 	if (rc || !x->own_program)
 		return rc;
@@ -607,8 +641,8 @@ int xdp_started(struct xdp *x, struct fwd_err *err)
 	if (fd >= 0)
 		close(fd);
 	if (rc)
-		return dp_err(err, rc, "%s: the maps of XDP program %u can't be opened: %s", x->netdev, x->prog_id,
-			      strerror(-rc));
+		return dp_err(err, rc, "%s: the maps of XDP program %u can't be opened: %s",
+			      x->netdev, x->prog_id, strerror(-rc));
 	close(x->elf_fd);
 	x->elf_fd = -1;
 	xdp_refresh(x);
@@ -617,7 +651,7 @@ int xdp_started(struct xdp *x, struct fwd_err *err)
 
 void xdp_reclaim(struct xdp *x, struct rte_mempool *pool)
 {
-	struct reclaim r = { .pool = pool };
+	struct reclaim r = {.pool = pool};
 	struct xdp_mmap_offsets offsets;
 	unsigned i;
 
@@ -625,7 +659,8 @@ void xdp_reclaim(struct xdp *x, struct rte_mempool *pool)
 		socklen_t len = sizeof(offsets);
 
 		if (x->driver.list[i].kind != HELD_SOCKET ||
-		    getsockopt(x->driver.list[i].fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &len) < 0 ||
+		    getsockopt(x->driver.list[i].fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &len) <
+			    0 ||
 		    len != sizeof(offsets))
 			continue;
 		r.fill = offsets.fr;
@@ -641,7 +676,7 @@ void xdp_detach(struct xdp *x)
 
 void xdp_close(struct xdp *x)
 {
-	const int fds[] = { x->elf_fd, x->pass_ports_fd, x->pass_count_fd, x->local_addrs_fd };
+	const int fds[] = {x->elf_fd, x->pass_ports_fd, x->pass_count_fd, x->local_addrs_fd};
 	unsigned i;
 
 	for (i = 0; i < RTE_DIM(fds); i++)
@@ -697,7 +732,7 @@ static struct local_addr *find_addr(struct xdp *x, uint32_t addr_be, bool create
 	if (!grown)
 		return NULL;
 	x->addrs = grown;
-	x->addrs[x->n_addrs] = (struct local_addr) { .addr_be = addr_be };
+	x->addrs[x->n_addrs] = (struct local_addr){.addr_be = addr_be};
 	return &x->addrs[x->n_addrs++];
 }
 
@@ -707,7 +742,9 @@ static int settle_addr(struct xdp *x, struct local_addr *a)
 	const uint8_t one = 1;
 
 	if (a->router || a->kernel)
-		return bpf_map_update_elem(x->local_addrs_fd, &a->addr_be, &one, BPF_ANY) < 0 ? -errno : 0;
+		return bpf_map_update_elem(x->local_addrs_fd, &a->addr_be, &one, BPF_ANY) < 0
+			       ? -errno
+			       : 0;
 	(void)bpf_map_delete_elem(x->local_addrs_fd, &a->addr_be);
 	*a = x->addrs[--x->n_addrs];
 	return 0;
