@@ -13,6 +13,7 @@ follows it through the same queue, whose reply shows that the worker has passed 
 import atexit
 import os
 import shutil
+import signal
 import struct
 import tempfile
 import time
@@ -173,6 +174,23 @@ class Bench(unittest.TestCase):
             left += collect(self.ports, expect - len(left), 1.0)
         left += collect(self.ports, 1000, settle)
         return left
+
+    def at_once(self, inputs, expect):
+        """Feeds frames, each by its destination MAC, so that the worker finds them all there together: it stands still
+        meanwhile. What left; waits for expect of them."""
+        ports = [self.by_mac[frame[:6]] for frame in inputs]
+        self.router.process.signal(signal.SIGSTOP)
+        try:
+            for port, frame in zip(ports, inputs):
+                port.send(frame)
+        finally:
+            self.router.process.signal(signal.SIGCONT)
+        left = []
+        for port in dict.fromkeys(ports):
+            left += self.sentinel(port)
+        if len(left) < expect:
+            left += collect(self.ports, expect - len(left), 1.0)
+        return left + collect(self.ports, 1000, 0.03)
 
     # ---- judging -----------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 """Merging TCP segments (GRO) and cutting them again, in the real daemon: what leaves is what leaves without it."""
 
 import random
-import signal
 
 from bench import BASE, ROUTED, inside
 from harness.frames import collect, compare_exact, listing
@@ -24,20 +23,6 @@ class Gro(Cases):
 
     def events(self):
         return {row["event"]: row["count"] for row in self.router.json("stats")["events"]}
-
-    def at_once(self, frames, expect):
-        """Feeds frames of one port so that the worker finds them all there together: it stands still meanwhile."""
-        port = self.by_mac[frames[0][:6]]
-        self.router.process.signal(signal.SIGSTOP)
-        try:
-            for frame in frames:
-                port.send(frame)
-        finally:
-            self.router.process.signal(signal.SIGCONT)
-        left = self.sentinel(port)
-        if len(left) < expect:
-            left += collect(self.ports, expect - len(left), 1.0)
-        return left + collect(self.ports, 1000, 0.03)
 
     def case(self, case, first=HANDSHAKE):
         """The handshake frame by frame, the rest at once; exactly the expected frames leave."""
