@@ -27,6 +27,9 @@ enum worker_stage { WORKER_PARSE, WORKER_LOOKUP, WORKER_ROUTE, WORKER_FORWARD, W
 void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port,
 			 uint64_t cycles[WORKER_STAGES]);
 
+/* Frames of a receive queue, up to FWD_BURST; returns how many. */
+unsigned worker_receive(uint16_t port, uint16_t queue, struct rte_mbuf **m);
+
 /* The start of a turn: takes up the current snapshot and the time. */
 void worker_turn_begin(struct worker *w);
 

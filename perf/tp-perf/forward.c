@@ -199,8 +199,8 @@ unsigned forward_turn_timed(struct lane *l)
 	worker_turn_begin(w);
 	conf = &w->snap->workers[w->id];
 	for (unsigned q = 0; q < conf->n_rxq; q++) {
-		struct rte_mbuf *m[BURST_MAX];
-		unsigned n = rte_eth_rx_burst(conf->rxq[q].port, conf->rxq[q].queue, m, BURST_MAX);
+		struct rte_mbuf *m[FWD_BURST];
+		unsigned n = worker_receive(conf->rxq[q].port, conf->rxq[q].queue, m);
 
 		t = rte_rdtsc();
 		l->stages[STAGE_RECEIVE] += t - last;
