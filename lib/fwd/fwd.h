@@ -55,6 +55,7 @@ struct fwd_err {
 	X(l4_truncated, "transport header is cut short")                                           \
 	X(udp_bad_length, "UDP length below 8 or beyond the datagram")                             \
 	X(tcp_bad_offset, "TCP data offset below 5 or beyond the datagram")                        \
+	X(tcp_bad_segment_size, "TCP that a guest wants cut to segments below 32 bytes")           \
 	X(icmp_bad_checksum, "ICMP to the router with a wrong checksum")                           \
 	X(local_unhandled, "to the router itself, and of no use to it")                            \
 	X(local_unreachable, "to the router itself, answered by ICMP unreachable")                 \
@@ -100,7 +101,8 @@ const char *fwd_drop_text(unsigned drop);
 	X(gro_merged, "packets made of several TCP segments")                                      \
 	X(gro_payload_bytes_summed, "payload bytes summed to validate TCP segments")               \
 	X(gro_bad_checksum, "TCP segments with a wrong checksum, not merged, passed on")           \
-	X(cut_segments, "segments that merged packets were cut back to")
+	X(cut_segments, "segments that merged packets were cut back to")                           \
+	X(gso_segments, "segments that large packets of guests (TSO) were cut to")
 
 enum fwd_event {
 #define X(name, text) FWD_E_##name,

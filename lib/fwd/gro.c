@@ -98,7 +98,7 @@ static inline bool mergeable(const struct pkt *p)
 	const uint8_t *tcp = p->nat.l4;
 
 	return (tcp[13] & (FLAGS_NONE | RTE_TCP_ACK_FLAG)) == RTE_TCP_ACK_FLAG &&
-	       payload_len(p) > 0 && p->nat.l4_avail >= header_len(tcp);
+	       payload_len(p) > 0 && p->nat.l4_avail >= header_len(tcp) && !parse_large(p->m);
 }
 
 /* Do the headers of p say that it continues run r, so that a cut gives both back? What Linux's GRO

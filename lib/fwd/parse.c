@@ -17,9 +17,15 @@
 
 #define PREFETCH_AHEAD 4 /* frames */
 
-/* What a parsed packet keeps of its buffer's flags: whose memory it is, and what the device says of
- * the L4 checksum. */
-#define RX_KEPT (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_RX_L4_CKSUM_MASK)
+/* What a parsed packet keeps of its buffer's flags: whose memory it is, what the device says of the
+ * L4 checksum, and that it is a large one. */
+#define RX_KEPT                                                                                    \
+	(RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_RX_L4_CKSUM_MASK |                 \
+	 RTE_MBUF_F_RX_LRO)
+
+/* No sender cuts its payload finer: Linux stops at an MSS of 48, of which options take some. A
+ * guest that asks for less wants to flood. */
+#define SEGMENT_MIN 32
 
 /* Bytes that later stages read in one piece: IPv4 with options, ICMP, a quoted IPv4 header with
  * options and the start of what it carries. */
@@ -76,6 +82,7 @@ static struct rte_mbuf *pull_up(struct rte_mbuf *m, uint16_t need)
 	head->port = m->port;
 	head->vlan_tci = m->vlan_tci;
 	head->ol_flags = flags;
+	head->tx_offload = m->tx_offload; /* tso_segsz */
 
 	/* drop what was copied from the front of the old chain */
 	for (uint16_t left = need; rest != NULL && left >= rest->data_len;) {
@@ -256,6 +263,35 @@ static enum parse_result drop(struct pkt *p, enum fwd_drop why)
 	return PARSE_DROP;
 }
 
+/* A packet of which the device says that it is a large one: is it, and as parse_large() promises?
+ * tcp: it is TCP with a sound header. */
+static enum parse_result check_large(struct pkt *p, bool tcp)
+{
+	struct nat_pkt *n = &p->nat;
+	uint16_t thl = tcp ? (uint16_t)((n->l4[12] >> 4) * 4) : 0;
+
+	if (!tcp || n->l4_len - thl <= p->m->tso_segsz) {
+		p->m->ol_flags &= ~RTE_MBUF_F_RX_LRO;
+		return PARSE_IP4;
+	}
+	if (p->m->tso_segsz < SEGMENT_MIN)
+		return drop(p, FWD_D_tcp_bad_segment_size);
+	if (p->m->nb_segs == 1) {
+		struct rte_mbuf *head = pull_up(p->m, (uint16_t)(p->ihl + thl));
+
+		if (head == NULL)
+			return drop(p, FWD_D_not_linear);
+		p->m = head;
+		n->ip = rte_pktmbuf_mtod(head, uint8_t *);
+		n->l4 = n->ip + p->ihl;
+		n->l4_avail = thl;
+	}
+	/* each segment gets a checksum that is right: nobody needs to look at this one */
+	p->m->ol_flags &= ~RTE_MBUF_F_RX_L4_CKSUM_MASK;
+	p->m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	return PARSE_IP4;
+}
+
 /* Addresses that never are a source or destination on a link (RFC 1812 5.3.7, RFC 1122 3.2.1.3, RFC
  * 6890). */
 static int check_addresses(const struct dp_iface *iface, rte_be32_t src_be, rte_be32_t dst_be)
@@ -362,7 +398,14 @@ enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, str
 	else
 		has_csum = parse_l4(p, ip->next_proto_id);
 
-	if (has_csum && p->l4_drop == 0 && !trusted) {
+	if (unlikely(parse_large(m))) {
+		if (check_large(p, has_csum && p->l4_drop == 0 &&
+					   ip->next_proto_id == IPPROTO_TCP) == PARSE_DROP)
+			return PARSE_DROP;
+		m = p->m;
+		ip = (struct rte_ipv4_hdr *)n->ip;
+	}
+	if (has_csum && p->l4_drop == 0 && !trusted && !parse_large(m)) {
 		bool none =
 			(m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE;
 
@@ -453,7 +496,8 @@ static const bool never[256] = {[0] = true, [127] = true, [IP4_MULTICAST >> 24 .
 
 /* Device flags by which a frame is none for the fast way: BAD is a part of NONE, too. */
 #define RX_NOT_PLAIN                                                                               \
-	(RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD)
+	(RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD |   \
+	 RTE_MBUF_F_RX_LRO)
 
 /* All bytes that are read here, whatever the protocol. */
 #define PLAIN_MIN                                                                                  \

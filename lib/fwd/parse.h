@@ -51,6 +51,14 @@ enum parse_result parse_frame(const struct fwd_snapshot *snap, struct rte_mbuf *
 unsigned parse_plain(const struct fwd_snapshot *snap, struct rte_mbuf **m, unsigned n,
 		     uint16_t port, struct pkt *pkts, uint64_t *bytes);
 
+/* Is the parsed packet m a large one, whose segments it is on us to make (gso.h)? Then it is TCP
+ * with more payload than the m->tso_segsz bytes of a segment, its headers lie in its first buffer,
+ * and the payload ends in another one. */
+static inline bool parse_large(const struct rte_mbuf *m)
+{
+	return (m->ol_flags & RTE_MBUF_F_RX_LRO) != 0;
+}
+
 /* Parses a datagram that begins at m's first byte and came in by iface. trusted: it passed the
  * address checks on another thread, or was made by the router itself. */
 enum parse_result parse_ip4(const struct dp_iface *iface, uint16_t iface_id, struct rte_mbuf *m,

@@ -31,16 +31,26 @@
 static const struct driver_traits {
 	const char *prefix;
 	const char *queues_arg; /* devargs key for the number of queues */
+	const char *tso_arg;	/* devargs key that lets a guest send large packets */
 	bool by_netdev;		/* iface= names a kernel interface that exists */
 	bool paired;		/* as many transmit as receive queues */
 	bool any_length; /* takes frames longer than a buffer apart without RX_OFFLOAD_SCATTER */
 	bool leaves_checksums;
+	bool large_packets; /* of its guest, with word of what is left to do with them (gso.h) */
 } drivers[] = {
 	{.prefix = "net_af_xdp", .queues_arg = "queue_count", .by_netdev = true, .paired = true},
 	{.prefix = "net_af_packet", .queues_arg = "qpairs", .by_netdev = true, .paired = true},
 	{.prefix = "net_tap", .paired = true, .leaves_checksums = true},
-	{.prefix = "net_virtio", .queues_arg = "queues", .paired = true, .leaves_checksums = true},
-	{.prefix = "net_vhost", .queues_arg = "queues", .leaves_checksums = true},
+	{.prefix = "net_virtio",
+	 .queues_arg = "queues",
+	 .paired = true,
+	 .leaves_checksums = true,
+	 .large_packets = true},
+	{.prefix = "net_vhost",
+	 .queues_arg = "queues",
+	 .tso_arg = "tso",
+	 .leaves_checksums = true,
+	 .large_packets = true},
 	{.prefix = "net_memif", .any_length = true},
 	{.prefix = "net_pcap", .any_length = true},
 	{.prefix = "net_ring", .any_length = true},
@@ -298,12 +308,18 @@ static int check_netdev(struct port *p, const char *iface, struct netdev_info *i
 	return 0;
 }
 
+static void add_arg(struct plan *plan, const char *key, unsigned value)
+{
+	size_t len = strlen(plan->full);
+
+	snprintf(plan->full + len, sizeof(plan->full) - len, ",%s=%u", key, value);
+}
+
 /* Adds to the devargs the number of queues where the driver wants it there. */
 static int plan_queues(struct port *p, struct plan *plan, const struct rte_kvargs *args,
 		       const struct netdev_info *netdev, struct fwd_err *err)
 {
 	const char *key = plan->driver ? plan->driver->queues_arg : NULL;
-	size_t len = strlen(plan->full);
 
 	if (p->rxqs > FWD_MAX_QUEUES)
 		return dp_err(err, -EINVAL, "device '%s': at most %u receive queues", p->devargs,
@@ -316,7 +332,7 @@ static int plan_queues(struct port *p, struct plan *plan, const struct rte_kvarg
 			p->devargs, p->rxqs, p->netdev, RTE_MAX(netdev->combined, 1u),
 			netdev->combined > 1 ? "s" : "");
 	if (key && p->rxqs > 1 && !(args && rte_kvargs_get(args, key)))
-		snprintf(plan->full + len, sizeof(plan->full) - len, ",%s=%u", key, p->rxqs);
+		add_arg(plan, key, p->rxqs);
 	return 0;
 }
 
@@ -354,6 +370,8 @@ static int make_plan(struct port *p, struct plan *plan, struct netdev_info *netd
 	}
 	if (!rc)
 		rc = plan_queues(p, plan, args, netdev, err);
+	if (!rc && plan->driver->tso_arg && !(args && rte_kvargs_get(args, plan->driver->tso_arg)))
+		add_arg(plan, plan->driver->tso_arg, 1);
 	rte_kvargs_free(args);
 	return rc;
 }
@@ -537,6 +555,14 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 				info->flow_type_rss_offloads &
 				(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
 		}
+	}
+	/* Whatever is left undone there is told with each packet, instead of done by the driver,
+	 * which sums large packets as a whole. */
+	if (plan->driver && plan->driver->large_packets) {
+		conf.rxmode.offloads |= info->rx_offload_capa &
+					(RTE_ETH_RX_OFFLOAD_TCP_CKSUM |
+					 RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_LRO);
+		conf.rxmode.max_lro_pkt_size = info->max_lro_pkt_size;
 	}
 	p->multi_seg_tx = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	if (p->multi_seg_tx)

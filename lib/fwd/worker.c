@@ -12,6 +12,7 @@
 #include "cut.h"
 #include "frag.h"
 #include "gro.h"
+#include "gso.h"
 #include "icmp.h"
 #include "local.h"
 #include "output.h"
@@ -150,7 +151,7 @@ static void forward(struct worker *w, struct pkt *p)
 	struct nat_pkt *n = &p->nat;
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)n->ip;
 	const struct fwd_nexthop *nh;
-	uint16_t mtu;
+	uint16_t mtu, len;
 	uint32_t nhi;
 
 	if (unlikely(ip->time_to_live <= 1)) { /* RFC 1812 5.3.1 */
@@ -176,7 +177,8 @@ static void forward(struct worker *w, struct pkt *p)
 		return;
 	}
 	mtu = w->snap->ifaces[nh->iface].mtu;
-	if (unlikely(p->len > mtu && (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_DF_FLAG)))) {
+	len = gso_datagram_len(p);
+	if (unlikely(len > mtu && (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_DF_FLAG)))) {
 		icmp_error(w, p, ICMP_UNREACHABLE, ICMP_FRAGMENTATION_NEEDED, mtu);
 		worker_drop(w, p->m, n->iface, FWD_D_mtu_exceeded);
 		return;
@@ -189,7 +191,9 @@ static void forward(struct worker *w, struct pkt *p)
 	} else {
 		nat_ttl_decrement(n->ip);
 	}
-	if (unlikely(p->len > mtu))
+	if (unlikely(parse_large(p->m)))
+		gso_send(w, p, mtu, nhi, n->new_dst_be);
+	else if (unlikely(len > mtu))
 		frag_send(w, p->m, mtu, nhi, n->new_dst_be, n->iface);
 	else
 		output_send(w, p->m, nhi, n->new_dst_be, n->iface);

@@ -80,6 +80,7 @@ class Bench(unittest.TestCase):
     """A daemon for the class, empty tables for each test."""
 
     lines = BASE
+    lan_mac = LAN_MAC
     mtu = 1500  # of the TAP ports as the kernel sees them
 
     @classmethod
@@ -89,7 +90,7 @@ class Bench(unittest.TestCase):
         cls.addClassCleanup(cls.ns.delete)
         cls.router = Router(cls.ns, cls.lines, build=cls.build)
         cls.addClassCleanup(cls.router.stop)
-        cls.router.start()
+        cls.start()
         for name in ("tp0", "tp1"):
             if cls.mtu != 1500:
                 cls.ns.ip("link", "set", name, "mtu", str(cls.mtu))
@@ -99,12 +100,16 @@ class Bench(unittest.TestCase):
         cls.open_ports()
 
     @classmethod
+    def start(cls):
+        cls.router.start()
+
+    @classmethod
     def open_ports(cls):
         """Also after the router made its TAP devices anew."""
         cls.close_ports()
         cls.lan, cls.wan = Port(cls.ns, "tp0"), Port(cls.ns, "tp1")
         cls.ports = (cls.lan, cls.wan)
-        cls.by_mac = {bytes.fromhex(LAN_MAC.replace(":", "")): cls.lan,
+        cls.by_mac = {bytes.fromhex(cls.lan_mac.replace(":", "")): cls.lan,
                       bytes.fromhex(WAN_MAC.replace(":", "")): cls.wan}
 
     @classmethod
@@ -136,7 +141,7 @@ class Bench(unittest.TestCase):
         cls.sequence = (cls.sequence + 1) & 0xFFFF
         lan = port is self.lan
         request = bytes(
-            Ether(src=SENTINEL_MAC, dst=LAN_MAC if lan else WAN_MAC)
+            Ether(src=SENTINEL_MAC, dst=cls.lan_mac if lan else WAN_MAC)
             / IP(src=SENTINEL_LAN if lan else SENTINEL_WAN, dst="10.0.0.1" if lan else "203.0.113.1")
             / ICMP(type=8, id=0x5E5E, seq=cls.sequence) / b"sentinel")
         port.send(request)
@@ -197,7 +202,7 @@ class Bench(unittest.TestCase):
     def check_origin(self, left):
         """The source MAC of each frame is that of the port it left by."""
         for port, frame in left:
-            mac = LAN_MAC if port is self.lan else WAN_MAC
+            mac = self.lan_mac if port is self.lan else WAN_MAC
             self.assertEqual(frame[6:12].hex(":"), mac, f"left by {port.name}: {frames.describe(frame)}")
 
     def check_sums(self, left, bad=()):

@@ -305,6 +305,65 @@ static void test_memif(void **state)
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
 }
 
+/* A packet to be cut to segments, as rte_ethdev wants it from a sender: 3 buffers, TCP/IPv4. */
+static struct rte_mbuf *large_packet(uint16_t segment)
+{
+	static const struct flow fl = {IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 80, IPPROTO_TCP};
+	static const unsigned cuts[] = {1500, 3000};
+	uint8_t frame[5000];
+	unsigned len = fixture_frame(frame, (const uint8_t[6]){2, 0, 0, 0, 0, 1}, &fl, 4000, 0, 64);
+	struct rte_mbuf *m = fixture_chain(frame, len, cuts, RTE_DIM(cuts));
+
+	m->ol_flags = RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM;
+	m->l2_len = 14;
+	m->l3_len = 20;
+	m->l4_len = 20;
+	m->tso_segsz = segment;
+	return m;
+}
+
+/* A guest's port, and that of a guest: what either leaves undone is told with the packet. (That the
+ * host is told is shown by tests/pcap/test_guest.py.) */
+static void test_large_packets_of_vhost_and_virtio_user(void **state)
+{
+	struct port host, guest;
+	struct rte_mbuf *m;
+	bool up = false;
+	uint32_t speed;
+	char args[128];
+
+	(void)state;
+	snprintf(args, sizeof(args), "net_vhost0,iface=%s/vhost", dir);
+	host = open_port(args);
+	snprintf(args, sizeof(args), "net_virtio_user0,path=%s/vhost", dir);
+	guest = open_port(args);
+	assert_true(host.complete_csum && guest.complete_csum);
+	for (unsigned tries = 0; tries < 5000 && !up; tries++) {
+		usleep(1000);
+		port_link(&host, &up, &speed);
+	}
+	assert_true(up);
+
+	m = large_packet(1000);
+	for (unsigned tries = 0; rte_eth_tx_burst(host.port_id, 0, &m, 1) == 0; tries++) {
+		assert_true(tries < 5000); /* its rings are enabled a moment later */
+		usleep(1000);
+	}
+	for (unsigned tries = 0; rte_eth_rx_burst(guest.port_id, 0, &m, 1) == 0; tries++) {
+		assert_true(tries < 5000);
+		usleep(1000);
+	}
+	assert_int_equal(m->pkt_len, 4054);
+	assert_true(m->ol_flags & RTE_MBUF_F_RX_LRO);
+	assert_int_equal(m->tso_segsz, 1000);
+	assert_int_equal(m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_NONE);
+	rte_pktmbuf_free(m);
+	port_close(&guest);
+	port_close(&host);
+	assert_int_equal(rte_mempool_in_use_count(dp.pool), 0);
+	assert_int_equal(rte_eth_dev_count_avail(), 0);
+}
+
 /* Several at a time, closed in another order. */
 static void test_several(void **state)
 {
@@ -474,14 +533,23 @@ static void test_pass_needs_xdp(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pool_is_packed), cmocka_unit_test(test_pool_comes_and_goes),
-		cmocka_unit_test(test_null),	       cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_pcap),	       cmocka_unit_test(test_tap),
-		cmocka_unit_test(test_memif),	       cmocka_unit_test(test_several),
-		cmocka_unit_test(test_refused_text),   cmocka_unit_test(test_refused_devices),
-		cmocka_unit_test(test_second_try),     cmocka_unit_test(test_refused_queues),
-		cmocka_unit_test(test_queues),	       cmocka_unit_test(test_mtu),
-		cmocka_unit_test(test_tap_mtu),	       cmocka_unit_test(test_pass_needs_xdp),
+		cmocka_unit_test(test_pool_is_packed),
+		cmocka_unit_test(test_pool_comes_and_goes),
+		cmocka_unit_test(test_null),
+		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_pcap),
+		cmocka_unit_test(test_tap),
+		cmocka_unit_test(test_memif),
+		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_refused_text),
+		cmocka_unit_test(test_refused_devices),
+		cmocka_unit_test(test_second_try),
+		cmocka_unit_test(test_refused_queues),
+		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_mtu),
+		cmocka_unit_test(test_tap_mtu),
+		cmocka_unit_test(test_pass_needs_xdp),
+		cmocka_unit_test(test_large_packets_of_vhost_and_virtio_user),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, setup, teardown);
