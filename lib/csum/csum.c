@@ -29,7 +29,13 @@ CSUM_INLINE void prefetch_buffer(const struct csum_iov *v)
 	const unsigned char *p = v->base;
 	size_t i, len = v->len < 2048 ? v->len : 2048;
 
-	for (i = 0; i < len; i += 64)
+	for (i = 0; i + 256 <= len; i += 256) {
+		csum_prefetch_line(p + i);
+		csum_prefetch_line(p + i + 64);
+		csum_prefetch_line(p + i + 128);
+		csum_prefetch_line(p + i + 192);
+	}
+	for (; i < len; i += 64)
 		csum_prefetch_line(p + i);
 	if (len)
 		csum_prefetch_line(p + len - 1);

@@ -12,37 +12,54 @@
 
 _Static_assert(TABLE_SIZE == 1 << TABLE_BITS && TABLE_SIZE >= 2 * FWD_BURST,
 	       "the table never fills");
+_Static_assert(FWD_BURST <= 64, "a bit for each packet");
 
 #define FLAGS_END  (RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG) /* last in a merged packet */
 #define FLAGS_NONE (RTE_TCP_SYN_FLAG | RTE_TCP_RST_FLAG | RTE_TCP_URG_FLAG)
-#define FLAGS_OWN  (FLAGS_END | RTE_TCP_CWR_FLAG) /* may differ between the segments of one packet \
-						   */
+/* may differ between the segments of one packet */
+#define FLAGS_OWN (FLAGS_END | RTE_TCP_CWR_FLAG)
 
-/* Segments that stand behind each other, by their headers; the first one's are in its packet. */
+/* Segments that stand behind each other, by their headers. */
 struct run {
+	struct nat_key key;
+	const uint8_t *ip, *tcp; /* headers of the first */
+	uint16_t iface;
 	uint32_t next_seq;
 	uint16_t next_id;
 	uint16_t payload;    /* bytes of the first, and of all but the last */
 	uint16_t total;	     /* IPv4 total length of them all */
 	uint8_t first, last; /* packets */
 	uint8_t n;
-	int8_t id_step; /* IPv4 id from one to the next: 1, 0 (with DF), or -1 while there is only
-			   one */
-	bool open;	/* may still grow */
-};
+	uint8_t at; /* in the table */
+	/* IPv4 id from one to the next: 1, 0 (with DF), or -1 while there is only one */
+	int8_t id_step;
+	bool open; /* may still grow */
+} __rte_aligned(64);
 
 /* Work on one burst. */
 struct work {
+	struct worker *w;
 	struct pkt *pkts;
-	unsigned n;
-	unsigned n_runs;
+	unsigned n, n_runs, n_sum;
+	uint8_t iface_flags; /* of all interfaces that packets came in by, together */
+	uint64_t wanted;     /* by packet, a bit each: looked at before anything merges; */
+	uint64_t bad;	     /* its TCP checksum is wrong; */
+	uint64_t absorbed;   /* now part of another */
+	/* by packet: the sum of its TCP and pseudo-header, not folded */
+	uint64_t head[FWD_BURST];
+	uint8_t next[FWD_BURST]; /* by packet: the one behind it in its run */
+	uint8_t sum[FWD_BURST];	 /* n_sum packets to be summed */
 	struct run runs[FWD_BURST];
-	uint8_t next[FWD_BURST];   /* by packet: the one behind it in its run */
 	uint8_t table[TABLE_SIZE]; /* by flow: 0, or 1 + its last run */
-	bool bad[FWD_BURST];	   /* by packet: its TCP checksum is wrong */
-	bool absorbed[FWD_BURST];
-	csum_sum_t payload_sum[FWD_BURST];
 };
+
+static inline uint64_t load8(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
 
 static inline uint32_t load4(const uint8_t *p)
 {
@@ -70,9 +87,9 @@ static inline unsigned header_len(const uint8_t *tcp)
 	return (tcp[12] >> 4) * 4u;
 }
 
-static inline unsigned payload_len(const struct pkt *p)
+static inline uint64_t bit(unsigned i)
 {
-	return p->nat.l4_len - header_len(p->nat.l4);
+	return UINT64_C(1) << i;
 }
 
 /* ---- who stands behind whom ------------------------------------------------------------------ */
@@ -87,230 +104,255 @@ static inline unsigned slot_of(const struct nat_key *key)
 			  (64 - TABLE_BITS));
 }
 
-static inline bool same_flow(const struct nat_pkt *a, const struct nat_pkt *b)
+static inline bool same_flow(const struct run *r, const struct nat_pkt *p)
 {
-	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && a->iface == b->iface;
+	const uint8_t *x = (const uint8_t *)&r->key, *y = (const uint8_t *)&p->key;
+
+	return ((load8(x) ^ load8(y)) | (load8(x + 8) ^ load8(y + 8)) |
+		(uint64_t)(r->iface ^ p->iface)) == 0;
 }
 
-/* Data of an established connection that says nothing urgent: the only segments that merge. */
-static inline bool mergeable(const struct pkt *p)
+/* The last run of the packet's flow; NULL: none. Its place in the table. */
+static inline struct run *find_run(struct work *k, const struct nat_pkt *p, unsigned *at)
+{
+	for (*at = slot_of(&p->key); k->table[*at] != 0; *at = (*at + 1) % TABLE_SIZE) {
+		struct run *r = &k->runs[k->table[*at] - 1];
+
+		if (likely(same_flow(r, p)))
+			return r;
+	}
+	return NULL;
+}
+
+/* Where the headers of p, of r's flow, differ from r's in what has to be the same: what Linux's GRO
+ * compares. 0: nowhere. */
+static inline uint64_t headers_differ(const struct run *r, const struct pkt *p, unsigned thl)
+{
+	/* all but length and id */
+	static const uint8_t ip_0[8] = {0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff};
+	/* TTL and protocol; addresses are the flow's */
+	static const uint8_t ip_8[8] = {0xff, 0xff};
+	/* acknowledgement, header length, flags, window */
+	static const uint8_t tcp_8[8] = {0xff, 0xff, 0xff, 0xff, 0xff, (uint8_t)~FLAGS_OWN,
+					 0xff, 0xff};
+	/* urgent pointer */
+	static const uint8_t tcp_16[4] = {0, 0, 0xff, 0xff};
+	const uint8_t *ip = p->nat.ip, *ip0 = r->ip, *tcp = p->nat.l4, *tcp0 = r->tcp;
+	uint64_t d;
+
+	d = (load8(ip) ^ load8(ip0)) & load8(ip_0);
+	d |= (load8(ip + 8) ^ load8(ip0 + 8)) & load8(ip_8);
+	d |= (load8(tcp + 8) ^ load8(tcp0 + 8)) & load8(tcp_8);
+	d |= (load4(tcp + 16) ^ load4(tcp0 + 16)) & load4(tcp_16);
+	if (likely(d == 0)) { /* their lengths are the same */
+		for (unsigned i = sizeof(struct rte_ipv4_hdr); unlikely(i < p->ihl); i += 4)
+			d |= load4(ip + i) ^ load4(ip0 + i);
+		for (unsigned i = sizeof(struct rte_tcp_hdr); i < thl; i += 4)
+			d |= load4(tcp + i) ^ load4(tcp0 + i);
+	}
+	return d;
+}
+
+/* Does p continue run r, so that a cut gives both back? */
+static inline bool continues(const struct run *r, const struct pkt *p, unsigned thl,
+			     unsigned payload)
+{
+	const uint8_t *ip = p->nat.ip, *tcp = p->nat.l4;
+	uint16_t step = (uint16_t)(rte_be_to_cpu_16(load2(ip + 4)) - r->next_id + 1);
+	bool df = ip[6] & (RTE_IPV4_HDR_DF_FLAG >> 8);
+	uint64_t no = headers_differ(r, p, thl);
+
+	no |= p->nat.tcp_flags & RTE_TCP_CWR_FLAG; /* only on the first */
+	no |= rte_be_to_cpu_32(load4(tcp + 4)) ^ r->next_seq;
+	no |= (step > 1) | ((step == 0) & !df) | ((r->id_step >= 0) & (step != r->id_step));
+	no |= (payload > r->payload) | (r->total + payload > UINT16_MAX);
+	return no == 0;
+}
+
+/* The sum of all that a segment's checksum covers but its payload, not folded. */
+static inline uint64_t head_acc(const struct pkt *p, unsigned thl)
 {
 	const uint8_t *tcp = p->nat.l4;
+	uint64_t acc = (uint64_t)p->nat.key.src_be + p->nat.key.dst_be +
+		       csum_host_word((uint64_t)IPPROTO_TCP + p->nat.l4_len) + csum_20_acc(tcp);
 
-	return (tcp[13] & (FLAGS_NONE | RTE_TCP_ACK_FLAG)) == RTE_TCP_ACK_FLAG &&
-	       payload_len(p) > 0 && p->nat.l4_avail >= header_len(tcp) && !parse_large(p->m);
-}
-
-/* Do the headers of p say that it continues run r, so that a cut gives both back? What Linux's GRO
- * compares: all but the IPv4 length, id and checksum, and of TCP the sequence number, checksum, and
- * of the flags PSH, FIN and CWR. */
-static bool continues(const struct run *r, const struct pkt *first, const struct pkt *p)
-{
-	const uint8_t *ip = p->nat.ip, *ip0 = first->nat.ip, *tcp = p->nat.l4,
-		      *tcp0 = first->nat.l4;
-	unsigned thl = header_len(tcp), payload = payload_len(p);
-	uint16_t id = rte_be_to_cpu_16(load2(ip + 4)), step = (uint16_t)(id - r->next_id + 1);
-	uint16_t df = ip[6] & (RTE_IPV4_HDR_DF_FLAG >> 8);
-	uint32_t differs;
-
-	differs = load2(ip) ^ load2(ip0); /* version, header length, TOS and ECN */
-	differs |= (uint32_t)(load2(ip + 6) ^ load2(ip0 + 6)); /* DF */
-	differs |= (uint32_t)(load2(ip + 8) ^ load2(ip0 + 8)); /* TTL, protocol */
-	for (unsigned i = sizeof(struct rte_ipv4_hdr); i < p->ihl; i += 4)
-		differs |= load4(ip + i) ^ load4(ip0 + i);
-	differs |= load4(tcp + 8) ^ load4(tcp0 + 8); /* acknowledgement */
-	differs |= (uint32_t)(tcp[12] ^ tcp0[12]);   /* header length */
-	differs |= (uint32_t)((tcp[13] ^ tcp0[13]) & ~FLAGS_OWN);
-	differs |= tcp[13] & RTE_TCP_CWR_FLAG;			   /* only on the first */
-	differs |= (uint32_t)(load2(tcp + 14) ^ load2(tcp0 + 14)); /* window */
-	differs |= (uint32_t)(load2(tcp + 18) ^ load2(tcp0 + 18)); /* urgent pointer */
-	differs |= rte_be_to_cpu_32(load4(tcp + 4)) ^ r->next_seq;
-	if (differs != 0)
-		return false;
 	for (unsigned i = sizeof(struct rte_tcp_hdr); i < thl; i += 4)
-		differs |= load4(tcp + i) ^ load4(tcp0 + i);
-	if (differs != 0)
-		return false;
-	if (step > 1 || (step == 0 && df == 0) || (r->id_step >= 0 && step != r->id_step))
-		return false;
-	return payload <= r->payload && r->total + payload <= UINT16_MAX;
+		acc += csum_load(tcp + i);
+	return acc;
 }
 
-static void begin(struct work *k, unsigned i, uint8_t *slot)
+/* Before anything merges: the device's word where it gives one, else the payload is read, once. */
+static inline void want(struct work *k, unsigned i)
+{
+	const struct pkt *p = &k->pkts[i];
+	uint64_t word = p->m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+
+	k->wanted |= bit(i);
+	if (word == 0 || word == RTE_MBUF_F_RX_L4_CKSUM_NONE ||
+	    (k->w->snap->ifaces[p->nat.iface].flags & IFACE_GRO_ALWAYS))
+		k->sum[k->n_sum++] = (uint8_t)i;
+	else if (word == RTE_MBUF_F_RX_L4_CKSUM_BAD)
+		k->bad |= bit(i);
+}
+
+/* A new run at its place in the table. */
+static inline struct run *begin(struct work *k, unsigned i, unsigned at, unsigned payload)
 {
 	struct run *r = &k->runs[k->n_runs++];
 	const struct pkt *p = &k->pkts[i];
-	const uint8_t *tcp = p->nat.l4;
 
-	*slot = (uint8_t)k->n_runs;
+	k->table[at] = (uint8_t)k->n_runs;
 	*r = (struct run){
-		.next_seq = rte_be_to_cpu_32(load4(tcp + 4)) + payload_len(p),
+		.at = (uint8_t)at,
+		.key = p->nat.key,
+		.ip = p->nat.ip,
+		.tcp = p->nat.l4,
+		.iface = p->nat.iface,
+		.next_seq = rte_be_to_cpu_32(load4(p->nat.l4 + 4)) + payload,
 		.next_id = (uint16_t)(rte_be_to_cpu_16(load2(p->nat.ip + 4)) + 1),
-		.payload = (uint16_t)payload_len(p),
+		.payload = (uint16_t)payload,
 		.total = p->len,
 		.first = (uint8_t)i,
 		.last = (uint8_t)i,
 		.n = 1,
 		.id_step = -1,
-		.open = !(tcp[13] & FLAGS_END),
+		.open = !(p->nat.tcp_flags & FLAGS_END),
 	};
+	return r;
 }
 
-static void append(struct work *k, struct run *r, unsigned i)
+static inline void append(struct work *k, struct run *r, unsigned i, unsigned thl, unsigned payload)
 {
 	const struct pkt *p = &k->pkts[i];
 	uint16_t id = rte_be_to_cpu_16(load2(p->nat.ip + 4));
 
-	if (r->id_step < 0)
+	if (r->n++ == 1) {
 		r->id_step = (int8_t)(uint16_t)(id - r->next_id + 1);
+		k->head[r->first] = head_acc(&k->pkts[r->first], thl);
+		want(k, r->first);
+	}
+	k->head[i] = head_acc(p, thl);
+	want(k, i);
 	r->next_id = (uint16_t)(id + 1);
-	r->next_seq += payload_len(p);
-	r->total = (uint16_t)(r->total + payload_len(p));
+	r->next_seq += payload;
+	r->total = (uint16_t)(r->total + payload);
 	k->next[r->last] = (uint8_t)i;
 	r->last = (uint8_t)i;
-	r->n++;
-	if (payload_len(p) < r->payload || (p->nat.l4[13] & FLAGS_END))
-		r->open = false;
+	r->open = payload == r->payload && !(p->nat.tcp_flags & FLAGS_END);
 }
 
 /* By headers alone, no payload is touched. Whatever of a flow does not continue its run ends it, so
- * order within a flow stays. Returns whether any run has more than one segment. */
-static bool find_runs(const struct worker *w, struct work *k)
+ * order within a flow stays. */
+static void find_runs(struct work *k)
 {
-	bool found = false;
+	uint16_t iface = FWD_IFACE_NONE;
+	struct run *r = NULL; /* the last packet's, which the next one often continues */
+	uint8_t flags = 0;
 
 	for (unsigned i = 0; i < k->n; i++) {
 		const struct pkt *p = &k->pkts[i];
-		struct run *r = NULL;
-		unsigned at;
+		unsigned at, thl, payload;
 
+		if (unlikely(p->nat.iface != iface)) {
+			iface = p->nat.iface;
+			flags = k->w->snap->ifaces[iface].flags;
+			k->iface_flags |= flags;
+		}
 		if (p->nat.key.proto != IPPROTO_TCP)
 			continue;
 		if (unlikely((p->nat.flags & NAT_PKT_FRAGMENT) || p->l4_drop != 0)) {
-			memset(k->table, 0,
-			       sizeof(k->table)); /* whose it is it does not say: ends all */
-			continue;
-		}
-		if (!(w->snap->ifaces[p->nat.iface].flags & IFACE_GRO))
-			continue;
-		for (at = slot_of(&p->nat.key); k->table[at] != 0; at = (at + 1) % TABLE_SIZE) {
-			r = &k->runs[k->table[at] - 1];
-			if (same_flow(&k->pkts[r->first].nat, &p->nat))
-				break;
+			/* whose it is it does not say: ends all */
+			memset(k->table, 0, sizeof(k->table));
 			r = NULL;
+			continue;
 		}
+		if (!(flags & IFACE_GRO))
+			continue;
+		if (r == NULL || !same_flow(r, &p->nat))
+			r = find_run(k, &p->nat, &at);
+		else
+			at = r->at;
 		k->next[i] = NO_NEXT;
-		if (!mergeable(p)) {
+		thl = header_len(p->nat.l4);
+		payload = p->nat.l4_len - thl;
+		/* data of an established connection that says nothing urgent: all that merges */
+		if ((p->nat.tcp_flags & (FLAGS_NONE | RTE_TCP_ACK_FLAG)) != RTE_TCP_ACK_FLAG ||
+		    payload == 0 || p->nat.l4_avail < thl || parse_large(p->m)) {
 			if (r != NULL)
 				r->open = false;
-		} else if (r != NULL && r->open && continues(r, &k->pkts[r->first], p)) {
-			append(k, r, i);
-			found = true;
+		} else if (r != NULL && r->open && continues(r, p, thl, payload)) {
+			append(k, r, i, thl, payload);
 		} else {
-			begin(k, i, &k->table[at]);
+			r = begin(k, i, at, payload);
 		}
 	}
-	return found;
 }
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* The sum of all that a segment's checksum covers but its payload. */
-static csum_sum_t head_sum(const struct pkt *p)
+/* Where the segments that do not merge are to be looked at as well. */
+static void want_all(struct work *k)
 {
-	return csum_partial(p->nat.l4, header_len(p->nat.l4),
-			    csum_pseudo_v4(p->nat.key.src_be, p->nat.key.dst_be, IPPROTO_TCP,
-					   p->nat.l4_len));
-}
-
-/* Sums the payloads of the packets listed and finds the bad ones among them. */
-static void validate_list(struct worker *w, struct work *k, const uint8_t *list, unsigned n)
-{
-	struct csum_iov v[FWD_BURST];
-	csum_sum_t sums[FWD_BURST] = {0};
-	uint8_t of[FWD_BURST];
-	unsigned n_v = 0;
-	uint64_t bytes = 0;
-
-	for (unsigned j = 0; j < n; j++) {
-		const struct pkt *p = &k->pkts[list[j]];
-		unsigned thl = header_len(p->nat.l4);
-
-		bytes += payload_len(p);
-		if (likely(p->m->nb_segs == 1)) {
-			of[n_v] = list[j];
-			v[n_v++] =
-				(struct csum_iov){.base = p->nat.l4 + thl, .len = payload_len(p)};
-		} else {
-			k->payload_sum[list[j]] =
-				csum_sub(parse_l4_sum(p), csum_partial(p->nat.l4, thl, 0));
-		}
-	}
-	csum_partial_batch(v, sums, n_v);
-	for (unsigned j = 0; j < n_v; j++)
-		k->payload_sum[of[j]] = sums[j];
-	for (unsigned j = 0; j < n; j++) {
-		unsigned i = list[j];
-
-		k->bad[i] = csum_fold(csum_add(head_sum(&k->pkts[i]), k->payload_sum[i])) != 0;
-	}
-	w->counters->events[FWD_E_gro_payload_bytes_summed] += bytes;
-}
-
-/* Before anything merges: the device's word where it gives one, else the payload is read, once. */
-static void validate(struct worker *w, struct work *k)
-{
-	bool wanted[FWD_BURST] = {false};
-	uint8_t list[FWD_BURST];
-	unsigned n = 0;
-
-	for (unsigned j = 0; j < k->n_runs; j++) {
-		if (k->runs[j].n < 2)
-			continue;
-		for (unsigned i = k->runs[j].first; i != NO_NEXT; i = k->next[i])
-			wanted[i] = true;
-	}
 	for (unsigned i = 0; i < k->n; i++) {
 		const struct pkt *p = &k->pkts[i];
-		uint8_t flags = w->snap->ifaces[p->nat.iface].flags;
-		uint64_t word = p->m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
 
-		k->bad[i] = false;
-		k->absorbed[i] = false;
-		if (!wanted[i] &&
-		    !((flags & IFACE_GRO_COUNTED) && p->nat.key.proto == IPPROTO_TCP &&
-		      !(p->nat.flags & NAT_PKT_FRAGMENT) && p->l4_drop == 0 &&
-		      p->nat.l4_avail >= header_len(p->nat.l4)))
-			continue;
-		if (word == RTE_MBUF_F_RX_L4_CKSUM_GOOD && !(flags & IFACE_GRO_ALWAYS))
-			k->payload_sum[i] =
-				~head_sum(p); /* which together are a multiple of 0xffff */
-		else if (word == RTE_MBUF_F_RX_L4_CKSUM_BAD && !(flags & IFACE_GRO_ALWAYS))
-			k->bad[i] = true;
-		else
-			list[n++] = (uint8_t)i;
+		if (!(k->wanted & bit(i)) && p->nat.key.proto == IPPROTO_TCP &&
+		    (k->w->snap->ifaces[p->nat.iface].flags & IFACE_GRO_COUNTED) &&
+		    !(p->nat.flags & NAT_PKT_FRAGMENT) && p->l4_drop == 0 &&
+		    p->nat.l4_avail >= header_len(p->nat.l4))
+			want(k, i);
 	}
-	if (n > 0)
-		validate_list(w, k, list, n);
-	for (unsigned i = 0; i < k->n; i++) {
-		if (unlikely(k->bad[i])) {
-			w->counters->iface[k->pkts[i].nat.iface].bad_checksums++;
-			w->counters->events[FWD_E_gro_bad_checksum]++;
+}
+
+/* Sums the segments that nobody vouches for, header and payload in one go. */
+static void sum_wanted(struct work *k)
+{
+	struct csum_iov v[FWD_BURST];
+	csum_sum_t sums[FWD_BURST];
+	uint64_t bytes = 0;
+
+	for (unsigned j = 0; j < k->n_sum; j++) {
+		const struct pkt *p = &k->pkts[k->sum[j]];
+
+		sums[j] = csum_pseudo_v4(p->nat.key.src_be, p->nat.key.dst_be, IPPROTO_TCP,
+					 p->nat.l4_len);
+		v[j] = (struct csum_iov){.base = p->nat.l4, .len = p->nat.l4_len};
+		bytes += p->nat.l4_len - header_len(p->nat.l4);
+		if (unlikely(p->m->nb_segs > 1)) {
+			sums[j] = csum_add(sums[j], parse_l4_sum(p));
+			v[j].len = 0;
 		}
+	}
+	csum_partial_batch(v, sums, k->n_sum);
+	for (unsigned j = 0; j < k->n_sum; j++) {
+		if (unlikely(csum_fold(sums[j]) != 0))
+			k->bad |= bit(k->sum[j]);
+	}
+	k->w->counters->events[FWD_E_gro_payload_bytes_summed] += bytes;
+}
+
+static void count_bad(const struct work *k)
+{
+	for (uint64_t left = k->bad; left != 0; left &= left - 1) {
+		const struct pkt *p = &k->pkts[__builtin_ctzll(left)];
+
+		k->w->counters->iface[p->nat.iface].bad_checksums++;
+		k->w->counters->events[FWD_E_gro_bad_checksum]++;
 	}
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Makes the header of packet i that of all segments from i to last; sum is that of their payloads.
+/* Makes the header of packet i that of the n segments from i to last; payloads: the sum of theirs.
  */
-static void make(struct work *k, struct gro *g, unsigned i, unsigned last, unsigned n,
-		 struct rte_mbuf **segments, uint16_t total, csum_sum_t sum)
+static inline void make(struct work *k, struct gro *g, unsigned i, unsigned last, unsigned n,
+			struct rte_mbuf **segments, uint16_t total, csum_sum_t payloads)
 {
 	struct gro_merged *d = &g->merged[g->n++];
 	struct pkt *p = &k->pkts[i];
 	uint8_t *ip = p->nat.ip, *tcp = p->nat.l4;
 	csum_be_t ip_check = load2(ip + 10);
+	csum_sum_t sum;
 
 	*d = (struct gro_merged){
 		.segments = segments,
@@ -328,9 +370,11 @@ static void make(struct work *k, struct gro *g, unsigned i, unsigned last, unsig
 	tcp[13] |= k->pkts[last].nat.l4[13] & FLAGS_END;
 	p->nat.tcp_flags = tcp[13];
 	store2(tcp + 16, 0);
-	store2(tcp + 16, csum_fold(csum_add(head_sum(p), sum)));
+	/* of bytes that are not all zero */
+	sum = csum_add(csum_fold64(head_acc(p, header_len(tcp))), payloads);
 	d->merged_ip_check = ip_check;
-	d->merged_l4_check = load2(tcp + 16);
+	d->merged_l4_check = (csum_be_t)~csum_delta_from_sum(sum);
+	store2(tcp + 16, d->merged_l4_check);
 }
 
 /* Merges the segments of run r, but where a bad one parts them. */
@@ -339,26 +383,32 @@ static void merge(struct work *k, struct gro *g, const struct run *r, struct rte
 	unsigned next;
 
 	for (unsigned i = r->first; i != NO_NEXT; i = next) {
-		const struct pkt *p = &k->pkts[i];
 		struct rte_mbuf **segments = *end;
-		csum_sum_t sum = k->payload_sum[i];
-		unsigned n = 0, last = i, offset = payload_len(p);
+		/* what the headers of segments at even and at odd offsets add up to */
+		uint64_t heads[2] = {k->head[i], 0};
+		unsigned n = 1, last = i;
+		csum_sum_t sum;
 
 		next = k->next[i];
-		if (unlikely(k->bad[i]))
+		if (unlikely(k->bad & bit(i)))
 			continue;
-		segments[n++] = p->m;
-		for (; next != NO_NEXT && likely(!k->bad[next]); next = k->next[next]) {
+		segments[0] = k->pkts[i].m;
+		for (; next != NO_NEXT && likely(!(k->bad & bit(next))); next = k->next[next]) {
+			heads[n & r->payload & 1] += k->head[next];
+			k->absorbed |= bit(next);
 			last = next;
 			segments[n++] = k->pkts[next].m;
-			sum = csum_block_add(sum, k->payload_sum[next], offset);
-			offset += payload_len(&k->pkts[next]);
-			k->absorbed[next] = true;
 		}
 		if (n < 2)
 			continue;
 		*end += n;
-		make(k, g, i, last, n, segments, (uint16_t)(p->len - payload_len(p) + offset), sum);
+		/* a checksum that is right tells the sum of the payload under it: that of the
+		 * headers, complemented */
+		sum = csum_add(~csum_fold64(heads[0]), csum_block_shift(~csum_fold64(heads[1]), 1));
+		make(k, g, i, last, n, segments,
+		     (uint16_t)(k->pkts[i].len + (n - 2) * r->payload + k->pkts[last].nat.l4_len -
+				header_len(k->pkts[last].nat.l4)),
+		     sum);
 		g->of[i] = (uint8_t)g->n;
 	}
 }
@@ -366,20 +416,26 @@ static void merge(struct work *k, struct gro *g, const struct run *r, struct rte
 unsigned gro_burst(struct worker *w, struct pkt *pkts, unsigned n, struct gro *g)
 {
 	struct rte_mbuf **end = g->segments;
-	bool counted = false;
 	struct work k;
 	unsigned left = 0;
 
+	k.w = w;
 	k.pkts = pkts;
 	k.n = n;
-	k.n_runs = 0;
+	k.n_runs = k.n_sum = 0;
+	k.iface_flags = 0;
+	k.wanted = k.bad = k.absorbed = 0;
 	memset(k.table, 0, sizeof(k.table));
 	g->n = 0;
-	for (unsigned i = 0; i < n; i++)
-		counted |= (w->snap->ifaces[pkts[i].nat.iface].flags & IFACE_GRO_COUNTED) != 0;
-	if (!find_runs(w, &k) && !counted)
+	find_runs(&k);
+	if (unlikely(k.iface_flags & IFACE_GRO_COUNTED))
+		want_all(&k);
+	if (k.wanted == 0)
 		return n;
-	validate(w, &k);
+	if (k.n_sum > 0)
+		sum_wanted(&k);
+	if (unlikely(k.bad != 0))
+		count_bad(&k);
 	memset(g->of, 0, sizeof(g->of));
 	for (unsigned j = 0; j < k.n_runs; j++) {
 		if (k.runs[j].n > 1)
@@ -388,9 +444,9 @@ unsigned gro_burst(struct worker *w, struct pkt *pkts, unsigned n, struct gro *g
 	w->counters->events[FWD_E_gro_merged] += g->n;
 	if (g->n == 0)
 		return n;
-	for (unsigned i = 0; i < n; i++) {
-		if (k.absorbed[i])
-			continue;
+	for (uint64_t stay = (UINT64_MAX >> (64 - n)) & ~k.absorbed; stay != 0; stay &= stay - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(stay);
+
 		if (left != i) {
 			pkts[left] = pkts[i];
 			g->of[left] = g->of[i];

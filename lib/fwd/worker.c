@@ -362,7 +362,7 @@ static __rte_noinline void datagrams_merged(struct worker *w, struct pkt *pkts, 
 
 	n = gro_burst(w, pkts, n, &g);
 	if (tsc != NULL)
-		tsc[WORKER_PARSE] = rte_rdtsc();
+		tsc[WORKER_MERGE] = rte_rdtsc();
 	datagrams(w, pkts, n, g.n > 0 ? &g : NULL, tsc);
 }
 
@@ -386,7 +386,7 @@ void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint
 	struct pkt pkts[FWD_BURST];
 
 	n = stage_parse(w, m, n, port, pkts);
-	tsc[WORKER_PARSE] = rte_rdtsc();
+	tsc[WORKER_PARSE] = tsc[WORKER_MERGE] = rte_rdtsc();
 	if (gro_on(w, port))
 		datagrams_merged(w, pkts, n, tsc);
 	else

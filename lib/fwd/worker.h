@@ -21,7 +21,14 @@ int worker_loop(void *arg);
 void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port);
 
 /* The stages that worker_frames() consists of, in their order. */
-enum worker_stage { WORKER_PARSE, WORKER_LOOKUP, WORKER_ROUTE, WORKER_FORWARD, WORKER_STAGES };
+enum worker_stage {
+	WORKER_PARSE,
+	WORKER_MERGE,
+	WORKER_LOOKUP,
+	WORKER_ROUTE,
+	WORKER_FORWARD,
+	WORKER_STAGES
+};
 
 /* As worker_frames(), and adds what each stage took to cycles[] (TSC ticks). For measuring. */
 void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port,

@@ -14,8 +14,9 @@
 #define PREFETCH_AHEAD 4
 
 static const char *const stage_names[STAGES] = {
-	[STAGE_RECEIVE] = "receive", [STAGE_PARSE] = "parse",	  [STAGE_LOOKUP] = "lookup",
-	[STAGE_ROUTE] = "route",     [STAGE_FORWARD] = "forward", [STAGE_TRANSMIT] = "transmit",
+	[STAGE_RECEIVE] = "receive",   [STAGE_PARSE] = "parse", [STAGE_MERGE] = "merge",
+	[STAGE_LOOKUP] = "lookup",     [STAGE_ROUTE] = "route", [STAGE_FORWARD] = "forward",
+	[STAGE_TRANSMIT] = "transmit",
 };
 
 const char *stage_name(enum stage s)
