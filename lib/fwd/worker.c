@@ -21,7 +21,7 @@
 #include "worker.h"
 
 #define REQUEST_RING_SIZE 16
-#define NAT_TICK_BUDGET	  1024 /* records looked at in a millisecond */
+#define NAT_TICK_BUDGET	  16   /* records looked at in a turn */
 #define ICMP_RATE_S	  1000 /* errors a second and worker ... */
 #define ICMP_BURST	  100  /* ... and at once */
 #define IDLE_TURNS	  256 /* turns without a packet after which the core is offered to others */
@@ -444,8 +444,8 @@ void worker_turn_begin(struct worker *w)
 			w->nat_conf = w->snap->nat;
 			nat_worker_config(w->nat, w->nat_conf, now_ms);
 		}
-		if (now_ms != w->now_ms)
-			nat_worker_tick(w->nat, now_ms, NAT_TICK_BUDGET);
+		if (now_ms != w->now_ms || unlikely(w->nat_behind))
+			w->nat_behind = nat_worker_tick(w->nat, now_ms, NAT_TICK_BUDGET);
 	}
 	w->now_ms = now_ms;
 	if (unlikely(!rte_ring_empty(w->requests)))

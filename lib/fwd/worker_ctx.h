@@ -30,6 +30,7 @@ struct worker {
 	struct fwd_snapshot *snap;   /* as loaded at the start of this turn */
 	struct nat_config *nat_conf; /* the snapshot that nat has taken up */
 	struct nat_worker *nat;	     /* the owner's; else NULL */
+	bool nat_behind;	     /* its housekeeping has more to do than a turn's share */
 	struct dp_counters *counters;
 	struct rte_ring *requests; /* struct worker_request *, from control */
 	uint64_t now_ms;

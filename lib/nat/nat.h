@@ -303,9 +303,9 @@ enum nat_verdict nat_rewrite(struct nat_worker *nat, struct nat_pkt *pkt, uint64
 /* TTL decrement alone, with its checksum (K4): for packets that are not translated. */
 void nat_ttl_decrement(uint8_t *ip);
 
-/* Housekeeping, called every burst or so: expires what is due and sweeps, at most budget records.
- */
-void nat_worker_tick(struct nat_worker *nat, uint64_t now_ms, unsigned budget);
+/* Housekeeping, to be called when the clock goes on: expires what is due and sweeps, looking at no
+ * more than budget records. True: more is to be done now, so it is to be called again soon. */
+bool nat_worker_tick(struct nat_worker *nat, uint64_t now_ms, unsigned budget);
 
 /* ---- sessions, for people -------------------------------------------------------------------- */
 

@@ -413,11 +413,12 @@ void nat_mapping_settle(struct nat_worker *nat, uint32_t mapping)
 	nat->mapping_idle = mapping;
 }
 
-uint32_t nat_mapping_idle(struct nat_worker *nat)
+uint32_t nat_mapping_idle(struct nat_worker *nat, unsigned *budget)
 {
-	while (nat->mapping_idle != NAT_NONE) {
+	while (nat->mapping_idle != NAT_NONE && *budget > 0) {
 		struct nat_mapping *p = &nat->mappings[nat->mapping_idle];
 
+		(*budget)--;
 		if (p->n_out == 0)
 			return nat->mapping_idle;
 		/* taken up again meanwhile */
@@ -441,6 +442,28 @@ void nat_mapping_finish(struct nat_worker *nat, uint64_t now_ms)
 	}
 	p->held = 1;
 	nat_wheel_arm(&nat->mapping_wheel, m, (now_ms + hold_ms + 999) / 1000);
+}
+
+void nat_mapping_fetch(const struct nat_worker *nat, uint32_t mapping)
+{
+	const struct nat_mapping *p = &nat->mappings[mapping];
+	enum nat_space space = nat_proto_space(p->key.proto);
+
+	nat_table_prefetch(&nat->inside_table, nat_key_hash(&nat->seed, &p->key));
+	nat_table_prefetch(&nat->outside_table,
+			   nat_mapping_hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto));
+	if (space != NAT_SPACE_NONE)
+		nat_extern_prefetch(nat, p->ext_be, space, ntohs(p->ext_port_be));
+	if (!is_paired(nat, p))
+		return;
+	if (p->host.next != NAT_NONE)
+		__builtin_prefetch(&nat->mappings[p->host.next], 1);
+	if (p->host.prev != NAT_NONE)
+		__builtin_prefetch(&nat->mappings[p->host.prev], 1);
+	else
+		nat_table_prefetch(&nat->host_table,
+				   nat_mapping_hash_host(nat, p->key.src_be,
+							 nat->slots[p->slot].pool_id));
 }
 
 void nat_mapping_free(struct nat_worker *nat, uint32_t mapping)

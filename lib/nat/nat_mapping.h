@@ -27,14 +27,18 @@ void nat_mapping_drop(struct nat_worker *nat, uint32_t mapping, bool at_once);
 /* If nothing holds it and nobody waits for it, sees to it that it goes. */
 void nat_mapping_settle(struct nat_worker *nat, uint32_t mapping);
 
-/* First of the idle list that nothing holds, or NAT_NONE. */
-uint32_t nat_mapping_idle(struct nat_worker *nat);
+/* First of the idle list that nothing holds, or NAT_NONE: there is none, or the budget is spent, of
+ * which each that is looked at takes one. */
+uint32_t nat_mapping_idle(struct nat_worker *nat, unsigned *budget);
 /* Ends the first of the idle list, whose sessions are gone: frees it or holds its port until then.
  */
 void nat_mapping_finish(struct nat_worker *nat, uint64_t now_ms);
 
 /* Frees a mapping that nothing holds (its port's time is over, or its rule is gone). */
 void nat_mapping_free(struct nat_worker *nat, uint32_t mapping);
+
+/* Brings what nat_mapping_free will touch into the cache, the mapping's own record being there. */
+void nat_mapping_fetch(const struct nat_worker *nat, uint32_t mapping);
 
 /* Does the taken port belong to a mapping? */
 bool nat_mapping_has_port(const struct nat_worker *nat, uint32_t addr_be, enum nat_space space,

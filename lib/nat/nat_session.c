@@ -309,6 +309,20 @@ enum nat_reason nat_session_create(struct nat_worker *nat, const struct nat_sess
 	return NAT_REASON_NONE;
 }
 
+void nat_session_fetch(const struct nat_worker *nat, uint32_t session)
+{
+	const struct nat_session *s = &nat->sessions[session];
+	const struct nat_session_cold *c = &nat->cold[session];
+
+	for (unsigned d = 0; d < 2; d++)
+		nat_table_prefetch(&nat->session_table, nat_key_hash(&nat->seed, &s->key[d]));
+	if (c->mapping == NAT_NONE)
+		return;
+	__builtin_prefetch(&nat->mappings[c->mapping], 1);
+	nat_table_prefetch(&nat->filter_table,
+			   nat_filter_hash(nat, c->mapping, outbound_key(s)->dst_be));
+}
+
 void nat_session_remove(struct nat_worker *nat, uint32_t session, bool armed, bool at_once)
 {
 	struct nat_session *s = &nat->sessions[session];

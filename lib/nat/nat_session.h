@@ -50,6 +50,10 @@ enum nat_reason nat_session_create(struct nat_worker *nat, const struct nat_sess
 /* Ends a session. armed: it is on the wheel. at_once: a port that becomes free is not held (T5). */
 void nat_session_remove(struct nat_worker *nat, uint32_t session, bool armed, bool at_once);
 
+/* Brings what nat_session_remove will touch into the cache, the session's own record being there.
+ */
+void nat_session_fetch(const struct nat_worker *nat, uint32_t session);
+
 /* A session that began outside sees its first outbound packet: from now on it holds its mapping,
  * and its remote address may send. */
 void nat_session_went_out(struct nat_worker *nat, uint32_t session);
