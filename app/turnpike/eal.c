@@ -110,8 +110,10 @@ static void choose_memory(char **argv, int *argc, const struct eal_needs *needs,
 	unsigned reserved = (unsigned)read_number(HUGE_2M "nr_hugepages");
 
 	if (have >= need) {
-		/* no files on hugetlbfs to be left behind, and any number of daemons */
+		/* no files on hugetlbfs to be left behind, and any number of daemons; one file for
+		 * all pages, since virtio-user can name at most eight to its host */
 		argv[(*argc)++] = (char *)"--in-memory";
+		argv[(*argc)++] = (char *)"--single-file-segments";
 		return;
 	}
 	log_warning(
