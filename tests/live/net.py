@@ -142,6 +142,13 @@ def wait_listening(ns, port, kind="-lnt", timeout=10):
     wait_for(lambda: f":{port} " in run(["ss", kind], ns=ns).stdout, timeout, f"port {port} open")
 
 
+def tcp_counter(ns, name):
+    """One of the counters of TCP in ns that nstat calls TcpExt."""
+    names, values = (line.split() for line in ns.run("cat", "/proc/net/netstat").stdout.splitlines()
+                     if line.startswith("TcpExt:"))
+    return int(dict(zip(names, values))[name])
+
+
 def udp_echo(ns, port):
     """A socket in ns that echoes; to be served by the caller."""
     with ns.inside():
