@@ -101,7 +101,10 @@ struct dp_iface {
 struct dp_port {
 	uint16_t native_iface; /* untagged frames; FWD_IFACE_NONE: port unknown */
 	bool multi_seg_tx;     /* the device sends chains; else they are made linear */
-	bool gro;	       /* one of its interfaces has IFACE_GRO */
+	bool tso_ip_csum;      /* ... with the IPv4 header checksums of what it makes */
+	uint16_t
+		tso_segs; /* the device cuts large TCP packets, of at most so many buffers; 0: no */
+	bool gro;	  /* one of its interfaces has IFACE_GRO */
 	const uint16_t *
 		vlan_iface; /* 4096 entries by VLAN id (FWD_IFACE_NONE: none); NULL: no tags here */
 	uint16_t n_txq;

@@ -73,7 +73,8 @@ struct fwd_err {
 	X(iface_gone, "interface was removed while the packet was held")                           \
 	X(not_linear, "headers are spread over segments and no buffer could hold them")            \
 	X(no_buffer, "no packet buffer free")                                                      \
-	X(tx_full, "transmit queue is full")
+	X(tx_full, "transmit queue is full")                                                       \
+	X(tx_refused, "the device's driver refuses the packet")
 
 enum fwd_drop {
 #define X(name, text) FWD_D_##name,
@@ -102,6 +103,7 @@ const char *fwd_drop_text(unsigned drop);
 	X(gro_payload_bytes_summed, "payload bytes summed to validate TCP segments")               \
 	X(gro_bad_checksum, "TCP segments with a wrong checksum, not merged, passed on")           \
 	X(cut_segments, "segments that merged packets were cut back to")                           \
+	X(tso_packets, "merged packets left to the device to cut")                                 \
 	X(gso_segments, "segments that large packets of guests (TSO) were cut to")
 
 enum fwd_event {

@@ -34,6 +34,9 @@ struct run {
 	/* IPv4 id from one to the next: 1, 0 (with DF), or -1 while there is only one */
 	int8_t id_step;
 	bool open; /* may still grow */
+	/* has what no device makes: a segment in several buffers, or a checksum of 0xffff, which
+	 * is right but not what summing gives */
+	bool odd;
 } __rte_aligned(64);
 
 /* Work on one burst. */
@@ -195,6 +198,11 @@ static inline void want(struct work *k, unsigned i)
 		k->bad |= bit(i);
 }
 
+static inline bool is_odd(const struct pkt *p)
+{
+	return (p->m->nb_segs > 1) | (load2(p->nat.l4 + 16) == 0xffff);
+}
+
 /* A new run at its place in the table. */
 static inline struct run *begin(struct work *k, unsigned i, unsigned at, unsigned payload)
 {
@@ -228,11 +236,13 @@ static inline void append(struct work *k, struct run *r, unsigned i, unsigned th
 
 	if (r->n++ == 1) {
 		r->id_step = (int8_t)(uint16_t)(id - r->next_id + 1);
+		r->odd = is_odd(&k->pkts[r->first]);
 		k->head[r->first] = head_acc(&k->pkts[r->first], thl);
 		want(k, r->first);
 	}
 	k->head[i] = head_acc(p, thl);
 	want(k, i);
+	r->odd |= is_odd(p);
 	r->next_id = (uint16_t)(id + 1);
 	r->next_seq += payload;
 	r->total = (uint16_t)(r->total + payload);
@@ -345,8 +355,9 @@ static void count_bad(const struct work *k)
 
 /* Makes the header of packet i that of the n segments from i to last; payloads: the sum of theirs.
  */
-static inline void make(struct work *k, struct gro *g, unsigned i, unsigned last, unsigned n,
-			struct rte_mbuf **segments, uint16_t total, csum_sum_t payloads)
+static inline void make(struct work *k, struct gro *g, const struct run *r, unsigned i,
+			unsigned last, unsigned n, struct rte_mbuf **segments, uint16_t total,
+			csum_sum_t payloads)
 {
 	struct gro_merged *d = &g->merged[g->n++];
 	struct pkt *p = &k->pkts[i];
@@ -357,6 +368,9 @@ static inline void make(struct work *k, struct gro *g, unsigned i, unsigned last
 	*d = (struct gro_merged){
 		.segments = segments,
 		.n = (uint8_t)n,
+		/* ids rise; drivers differ about CWR and options */
+		.like_tso = r->id_step == 1 && !r->odd && !(tcp[13] & RTE_TCP_CWR_FLAG) &&
+			    p->ihl == sizeof(struct rte_ipv4_hdr),
 		.tcp_flags = tcp[13],
 		.len = p->len,
 		.ip_check = ip_check,
@@ -405,7 +419,7 @@ static void merge(struct work *k, struct gro *g, const struct run *r, struct rte
 		/* a checksum that is right tells the sum of the payload under it: that of the
 		 * headers, complemented */
 		sum = csum_add(~csum_fold64(heads[0]), csum_block_shift(~csum_fold64(heads[1]), 1));
-		make(k, g, i, last, n, segments,
+		make(k, g, r, i, last, n, segments,
 		     (uint16_t)(k->pkts[i].len + (n - 2) * r->payload + k->pkts[last].nat.l4_len -
 				header_len(k->pkts[last].nat.l4)),
 		     sum);

@@ -19,6 +19,7 @@
 struct gro_merged {
 	struct rte_mbuf **segments;   /* n of them, in order; the first is the packet's own m */
 	uint8_t n;		      /* 2 to FWD_BURST */
+	bool like_tso;		      /* a device that cuts the whole makes these segments of it */
 	uint8_t tcp_flags;	      /* of the first segment */
 	uint16_t len;		      /* IPv4 total length of the first segment; none is longer */
 	csum_be_t ip_check, l4_check; /* of the first segment */

@@ -36,11 +36,12 @@ static const struct driver_traits {
 	bool paired;		/* as many transmit as receive queues */
 	bool any_length; /* takes frames longer than a buffer apart without RX_OFFLOAD_SCATTER */
 	bool leaves_checksums;
+	bool no_tso;	    /* cuts in software, and in 22.11 nothing that fills its MTU */
 	bool large_packets; /* of its guest, with word of what is left to do with them (gso.h) */
 } drivers[] = {
 	{.prefix = "net_af_xdp", .queues_arg = "queue_count", .by_netdev = true, .paired = true},
 	{.prefix = "net_af_packet", .queues_arg = "qpairs", .by_netdev = true, .paired = true},
-	{.prefix = "net_tap", .paired = true, .leaves_checksums = true},
+	{.prefix = "net_tap", .paired = true, .leaves_checksums = true, .no_tso = true},
 	{.prefix = "net_virtio",
 	 .queues_arg = "queues",
 	 .paired = true,
@@ -567,6 +568,15 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 	p->multi_seg_tx = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	if (p->multi_seg_tx)
 		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	if (p->multi_seg_tx && (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_TCP_TSO) &&
+	    !(plan->driver && plan->driver->no_tso)) {
+		conf.txmode.offloads |= info->tx_offload_capa &
+					(RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |
+					 RTE_ETH_TX_OFFLOAD_IPV4_CKSUM);
+		p->tso_segs =
+			info->tx_desc_lim.nb_seg_max ? info->tx_desc_lim.nb_seg_max : UINT16_MAX;
+		p->tso_ip_csum = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
+	}
 
 	rc = rte_eth_dev_configure(p->port_id, p->rxqs, txqs, &conf);
 	if (rc)

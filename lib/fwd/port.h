@@ -41,6 +41,8 @@ struct port {
 	uint16_t max_mtu;    /* port_set_mtu() takes no more */
 	uint16_t rxqs, txqs; /* tx queue i is worker i's; workers from txqs on have none */
 	bool multi_seg_tx;   /* sends chained buffers */
+	uint16_t tso_segs;   /* cuts large TCP packets of at most so many buffers; 0: does not */
+	bool tso_ip_csum;    /* ... and sums the IPv4 headers of what it makes */
 	bool complete_csum;  /* virtual: L4 checksums of received packets may be unfinished */
 	bool xdp;	     /* our XDP program steers the kernel interface */
 	bool kernel_arp;     /* ARP frames don't come by the port, but by arp_fd */

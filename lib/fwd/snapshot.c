@@ -100,6 +100,8 @@ static void build_port(struct fwd_snapshot *s, const struct iface *i, unsigned *
 
 	d->native_iface = i->id;
 	d->multi_seg_tx = port->multi_seg_tx;
+	d->tso_segs = port->tso_segs;
+	d->tso_ip_csum = port->tso_ip_csum;
 	d->n_txq = port->txqs;
 	s->txq_owner[port->port_id] = 0;
 	for (unsigned w = 0; w < dp.n_workers; w++)

@@ -7,22 +7,72 @@
  * tx_full. */
 #define TX_RETRIES 16
 
+/* Counters tell of frames as they are on the wire: adds (sign 1) or takes off (-1) what m leaves
+ * in, which is several where the device cuts it (TSO). */
+static inline void count_tx(struct dp_iface_counters *c, const struct rte_mbuf *m, uint64_t sign)
+{
+	uint32_t frames = 1, bytes = m->pkt_len;
+
+	if (unlikely(m->ol_flags & RTE_MBUF_F_TX_TCP_SEG)) {
+		uint32_t hlen = (uint32_t)(m->l2_len + m->l3_len + m->l4_len);
+
+		frames = (bytes - hlen + m->tso_segsz - 1) / m->tso_segsz;
+		bytes += (frames - 1) * hlen;
+	}
+	c->tx_packets += sign * frames;
+	c->tx_bytes += sign * bytes;
+}
+
+/* A frame that was counted as sent, and is not. */
+static void drop_counted(struct worker *w, struct rte_mbuf *m, uint16_t iface, unsigned why)
+{
+	struct dp_iface_counters *c = &w->counters->iface[iface];
+	uint64_t before = c->tx_packets;
+
+	count_tx(c, m, UINT64_MAX);
+	c->drops[why] += before - c->tx_packets;
+	rte_pktmbuf_free(m);
+}
+
 /* Sends frames, which were counted as sent already; iface[i] is the egress interface of m[i]. */
-static void send_burst(struct worker *w, uint16_t port, struct rte_mbuf **m, const uint16_t *iface,
-		       uint16_t n)
+static void send_frames(struct worker *w, uint16_t port, struct rte_mbuf **m, const uint16_t *iface,
+			uint16_t n)
 {
 	uint16_t queue = w->snap->workers[w->id].txq[port];
 	uint16_t sent = rte_eth_tx_burst(port, queue, m, n);
 
 	for (unsigned try = 0; unlikely(sent < n) && try < TX_RETRIES; try++)
 		sent += rte_eth_tx_burst(port, queue, m + sent, n - sent);
-	for (uint16_t i = sent; unlikely(i < n); i++) {
-		struct dp_iface_counters *c = &w->counters->iface[iface[i]];
+	for (uint16_t i = sent; unlikely(i < n); i++)
+		drop_counted(w, m[i], iface[i], FWD_D_tx_full);
+}
 
-		c->tx_packets--;
-		c->tx_bytes -= m[i]->pkt_len;
-		worker_drop(w, m[i], iface[i], FWD_D_tx_full);
+/* As send_frames(), to a device that may have to cut some of them: its driver looks at them first,
+ * and each only once, since it changes them. */
+static __rte_noinline void send_prepared(struct worker *w, uint16_t port, struct rte_mbuf **m,
+					 const uint16_t *iface, uint16_t n)
+{
+	uint16_t queue = w->snap->workers[w->id].txq[port], at = 0;
+
+	while (at < n) {
+		uint16_t good = rte_eth_tx_prepare(port, queue, m + at, n - at);
+
+		send_frames(w, port, m + at, iface + at, good);
+		at += good;
+		if (at < n) {
+			drop_counted(w, m[at], iface[at], FWD_D_tx_refused);
+			at++;
+		}
 	}
+}
+
+static inline void send_burst(struct worker *w, uint16_t port, struct rte_mbuf **m,
+			      const uint16_t *iface, uint16_t n)
+{
+	if (unlikely(w->snap->ports[port].tso_segs > 0))
+		send_prepared(w, port, m, iface, n);
+	else
+		send_frames(w, port, m, iface, n);
 }
 
 static void flush_port(struct worker *w, uint16_t port)
@@ -83,12 +133,6 @@ static inline struct rte_mbuf *fit(struct worker *w, struct rte_mbuf *m, uint16_
 	return m;
 }
 
-static inline void count(struct worker *w, const struct rte_mbuf *m, uint16_t iface)
-{
-	w->counters->iface[iface].tx_packets++;
-	w->counters->iface[iface].tx_bytes += m->pkt_len;
-}
-
 unsigned tx_injected(struct worker *w)
 {
 	struct rte_ring *r = dp.inject[w->id];
@@ -112,7 +156,7 @@ unsigned tx_injected(struct worker *w)
 				n_out = 0;
 			}
 			port = w->snap->ifaces[to].port;
-			count(w, m, to);
+			count_tx(&w->counters->iface[to], m, 1);
 			iface[n_out] = to;
 			out[n_out++] = m;
 		}
@@ -156,7 +200,7 @@ void tx_frame(struct worker *w, struct rte_mbuf *m, uint16_t iface)
 		return;
 	}
 	b = buffer_of(w, port);
-	count(w, m, iface);
+	count_tx(&w->counters->iface[iface], m, 1);
 	b->m[b->n] = m;
 	b->iface[b->n] = iface;
 	if (++b->n == FWD_BURST)

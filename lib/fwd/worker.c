@@ -17,6 +17,7 @@
 #include "local.h"
 #include "output.h"
 #include "parse.h"
+#include "tso.h"
 #include "tx.h"
 #include "worker.h"
 
@@ -274,7 +275,10 @@ static void forward_merged(struct worker *w, struct pkt *p, const struct gro_mer
 	else if (whole)
 		nat_ttl_decrement(n->ip);
 	if (whole) {
-		cut_send(w, p, d, way, adj);
+		if (tso_fits(w, d, hop->iface))
+			tso_send(w, p, d, way, adj);
+		else
+			cut_send(w, p, d, way, adj);
 		return;
 	}
 	cut_undo(p, d);

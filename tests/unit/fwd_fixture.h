@@ -191,4 +191,50 @@ static inline unsigned fixture_frame(uint8_t *f, const uint8_t dst_mac[6], const
 	return 14 + total;
 }
 
+/*
+ * A device with TSO, by rte_mbuf's description of it: frame i that it makes of m, into frame (NULL:
+ * only how long it is), with the bytes of m put together in whole (70,000 bytes). Returns the
+ * frame's length, 0 when there is none of this number. What the device does not do for IPv4 header
+ * checksums, the receiver's side does.
+ */
+static inline unsigned the_device_cuts(const struct rte_mbuf *m, unsigned i, uint8_t *whole,
+				       uint8_t *frame)
+{
+	unsigned head = (unsigned)(m->l2_len + m->l3_len + m->l4_len), size = m->tso_segsz;
+	unsigned at = RTE_MIN(head + i * size, m->pkt_len), bytes = RTE_MIN(size, m->pkt_len - at);
+	uint8_t *ip = whole + m->l2_len, *tcp = ip + m->l3_len;
+	const void *from = rte_pktmbuf_read(m, 0, m->pkt_len, whole);
+	uint32_t seq;
+
+	assert_non_null(from);
+	if (from != whole)
+		memcpy(whole, from, m->pkt_len);
+	assert_true(m->ol_flags & RTE_MBUF_F_TX_IPV4);
+	assert_true(m->data_len >= head && size > 0);
+	assert_int_equal(ip[2] << 8 | ip[3], m->pkt_len - m->l2_len);
+	/* the seed: the pseudo-header's sum, as if there were no length */
+	assert_int_equal(tcp[16] << 8 | tcp[17], plain_pseudo(ip, 0));
+	assert_true((m->ol_flags & RTE_MBUF_F_TX_IP_CKSUM) ? (ip[10] | ip[11]) == 0
+							   : plain_sum(ip, 20, 0) == 0xffff);
+	if (bytes == 0)
+		return 0;
+	if (frame == NULL)
+		return head + bytes;
+	memcpy(frame, whole, head);
+	memcpy(frame + head, whole + at, bytes);
+	ip = frame + m->l2_len;
+	tcp = ip + m->l3_len;
+	put16(ip + 2, m->l3_len + m->l4_len + bytes);
+	put16(ip + 4, (unsigned)(ip[4] << 8 | ip[5]) + i);
+	memcpy(&seq, tcp + 4, sizeof(seq));
+	seq = rte_cpu_to_be_32(rte_be_to_cpu_32(seq) + i * size);
+	memcpy(tcp + 4, &seq, sizeof(seq));
+	if (at + bytes < m->pkt_len)
+		tcp[13] &= (uint8_t)~0x09; /* FIN and PSH: on the last */
+	if (i > 0)
+		tcp[13] &= 0x7f; /* CWR: on the first */
+	plain_fill(ip);
+	return head + bytes;
+}
+
 #endif /* TEST_FWD_FIXTURE_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Merged packets (gro.h) that leave whole: the device cuts them (TSO). Only where what it makes of
+ * them are the very frames that cut.h would make. Worker thread.
+ */
+#ifndef FWD_TSO_H
+#define FWD_TSO_H
+
+#include "gro.h"
+#include "tx.h"
+
+/* Does the device of iface cut p, merged as d says, to what its segments were? */
+static inline bool tso_fits(const struct worker *w, const struct gro_merged *d, uint16_t iface)
+{
+	return d->like_tso && d->n <= w->snap->ports[w->snap->ifaces[iface].port].tso_segs;
+}
+
+/* As cut_send(), in one piece: the segments' buffers become a chain behind one header. */
+void tso_send(struct worker *w, const struct pkt *p, const struct gro_merged *d, struct tx_way *way,
+	      union nh_adj adj);
+
+#endif /* FWD_TSO_H */
