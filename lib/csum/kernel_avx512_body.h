@@ -30,6 +30,9 @@ static unsigned prefetch_bytes;
 /* From here on, a buffer is summed by aligned vectors. */
 #define ALIGN_FROM 512
 
+/* From here on twelve accumulators are faster than eight. */
+#define WIDE_FROM 4000
+
 TINLINE __m512i load(const unsigned char *p)
 {
 	return _mm512_loadu_si512((const void *)p);
@@ -167,19 +170,20 @@ TINLINE struct acc4 add_acc4(struct acc4 s, struct acc4 t)
 	return s;
 }
 
-TINLINE void prefetch_1024(const unsigned char *p)
+TINLINE void prefetch_768(const unsigned char *p)
 {
 	int i;
 
-	for (i = 0; i < 1024; i += 64)
+	for (i = 0; i < 768; i += 64)
 		csum_prefetch_line(p + i);
 }
 
 /* 256 < len <= CSUM_CHUNK. With `align`, vectors are read from addresses that are multiples of 64:
  * the first is the one in which p lies, the bytes in front of p masked off, and words are those of
- * even addresses, whether p is even or not. The sum is below 2^32, so 0 only for zeros. */
+ * even addresses, whether p is even or not; `wide` is for twelve accumulators. The sum is below
+ * 2^32, so 0 only for zeros. */
 TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d, bool copy,
-			   bool align, unsigned ahead)
+			   bool align, bool wide, unsigned ahead)
 {
 	const struct consts k = make_consts();
 	__m512i head = _mm512_setzero_si512();
@@ -200,25 +204,23 @@ TINLINE uint32_t sum_chunk(const unsigned char *p, size_t len, unsigned char *d,
 	bias += (uint32_t)(n + 1) << 20;
 	s = (struct acc4){head, _mm512_setzero_si512(), _mm512_setzero_si512(),
 			  _mm512_setzero_si512()};
-	if (n >= 32) {
-		struct acc4 t = {s.b, s.b, s.b, s.b}, u = t, v = t;
-		size_t pf = csum_prefetched(len, n / 16, 1024, ahead);
+	if (wide) {
+		struct acc4 t = {s.b, s.b, s.b, s.b}, u = t;
+		size_t pf = csum_prefetched(len, n / 12, 768, ahead);
 
-		n -= 16 * pf;
-		for (; pf; pf--, p += 1024, d = csum_after(d, 1024, copy)) {
-			prefetch_1024(p + ahead);
+		n -= 12 * pf;
+		for (; pf; pf--, p += 768, d = csum_after(d, 768, copy)) {
+			prefetch_768(p + ahead);
 			s = add_256(k, s, p, d, copy);
 			t = add_256(k, t, p + 256, csum_after(d, 256, copy), copy);
 			u = add_256(k, u, p + 512, csum_after(d, 512, copy), copy);
-			v = add_256(k, v, p + 768, csum_after(d, 768, copy), copy);
 		}
-		for (; n >= 16; n -= 16, p += 1024, d = csum_after(d, 1024, copy)) {
+		for (; n >= 12; n -= 12, p += 768, d = csum_after(d, 768, copy)) {
 			s = add_256(k, s, p, d, copy);
 			t = add_256(k, t, p + 256, csum_after(d, 256, copy), copy);
 			u = add_256(k, u, p + 512, csum_after(d, 512, copy), copy);
-			v = add_256(k, v, p + 768, csum_after(d, 768, copy), copy);
 		}
-		s = add_acc4(add_acc4(s, t), add_acc4(u, v));
+		s = add_acc4(add_acc4(s, t), u);
 	}
 	if (n >= 8) {
 		struct acc4 t = {_mm512_setzero_si512(), _mm512_setzero_si512(),
@@ -276,12 +278,12 @@ TINLINE uint64_t sum_chunks(const unsigned char *p, size_t len, unsigned char *d
 	while (len > CSUM_CHUNK) {
 		size_t n = len - CSUM_CHUNK > 256 ? CSUM_CHUNK : CSUM_CHUNK - 512;
 
-		acc = csum_fold64(acc + sum_chunk(p, n, d, copy, align, ahead));
+		acc = csum_fold64(acc + sum_chunk(p, n, d, copy, align, true, ahead));
 		p += n;
 		d = csum_after(d, n, copy);
 		len -= n;
 	}
-	return acc + sum_chunk(p, len, d, copy, align, ahead);
+	return acc + sum_chunk(p, len, d, copy, align, true, ahead);
 }
 
 static __attribute__((noinline)) TARGET csum_sum_t sum_very_long(const unsigned char *p, size_t len,
@@ -289,6 +291,14 @@ static __attribute__((noinline)) TARGET csum_sum_t sum_very_long(const unsigned 
 {
 	return csum_block_add(sum, csum_fold64(sum_chunks(p, len, NULL, false, true)),
 			      (uintptr_t)p);
+}
+
+static __attribute__((noinline)) TARGET csum_sum_t sum_wide(const unsigned char *p, size_t len,
+							    csum_sum_t sum)
+{
+	if (len > CSUM_CHUNK || prefetch_bytes)
+		return sum_very_long(p, len, sum);
+	return csum_block_add(sum, sum_chunk(p, len, NULL, false, true, true, 0), (uintptr_t)p);
 }
 
 static TARGET csum_sum_t impl_partial(const void *buf, size_t len, csum_sum_t sum)
@@ -302,10 +312,10 @@ static TARGET csum_sum_t impl_partial(const void *buf, size_t len, csum_sum_t su
 	if (len <= 256)
 		return csum_add(sum, sum_to_256(p, len));
 	if (len < ALIGN_FROM)
-		return csum_add(sum, sum_chunk(p, len, NULL, false, false, 0));
-	if (len > CSUM_CHUNK || prefetch_bytes)
-		return sum_very_long(p, len, sum);
-	return csum_block_add(sum, sum_chunk(p, len, NULL, false, true, 0), (uintptr_t)p);
+		return csum_add(sum, sum_chunk(p, len, NULL, false, false, false, 0));
+	if (len >= WIDE_FROM || prefetch_bytes)
+		return sum_wide(p, len, sum);
+	return csum_block_add(sum, sum_chunk(p, len, NULL, false, true, false, 0), (uintptr_t)p);
 }
 
 static TARGET csum_sum_t impl_partial_copy(void *restrict dst, const void *restrict src, size_t len,
