@@ -21,7 +21,6 @@ extern const struct csum_impl csum_impl_portable;
 extern const struct csum_impl csum_impl_adc;
 extern const struct csum_impl csum_impl_sse2;
 extern const struct csum_impl csum_impl_avx2;
-extern const struct csum_impl csum_impl_avxvnni;
 extern const struct csum_impl csum_impl_avx512bw;
 extern const struct csum_impl csum_impl_avx512;
 #endif

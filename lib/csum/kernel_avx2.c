@@ -10,8 +10,6 @@
 
 typedef __m256i vec;
 #define VEC		    32
-#define SECOND		    s
-#define SHORT_MAX	    32
 #define IMPL		    csum_impl_avx2
 #define IMPL_NAME	    "avx2"
 #define IMPL_CROSSOVER	    0
@@ -38,28 +36,28 @@ TINLINE vec both(vec a, vec b)
 	return _mm256_and_si256(a, b);
 }
 
-TINLINE vec biased(vec x)
-{
-	return _mm256_xor_si256(x, _mm256_set1_epi16((short)0x8000));
-}
-
-TINLINE vec add_lanes(vec a, vec b)
+TINLINE vec add(vec a, vec b)
 {
 	return _mm256_add_epi32(a, b);
 }
 
-TINLINE vec add_words(vec acc, vec x)
+TINLINE vec average(vec a, vec b)
 {
-	return _mm256_add_epi32(acc, _mm256_madd_epi16(x, _mm256_set1_epi16(1)));
+	return _mm256_avg_epu16(a, b);
 }
 
-TINLINE uint32_t lanes_sum(vec x)
+TINLINE vec shift(vec x, int bits)
 {
-	__m128i z = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+	return _mm256_srli_epi32(x, bits);
+}
 
-	z = _mm_add_epi32(z, _mm_unpackhi_epi64(z, z));
-	z = _mm_add_epi32(z, _mm_shuffle_epi32(z, 1));
-	return (uint32_t)_mm_cvtsi128_si32(z);
+TINLINE uint64_t sums_of_lanes(vec a, vec b)
+{
+	vec x = add(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+	__m128i y = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+
+	y = _mm_add_epi32(y, _mm_unpackhi_epi64(y, y));
+	return (uint64_t)_mm_cvtsi128_si64(y);
 }
 
 static bool impl_supported(void)

@@ -10,8 +10,6 @@
 
 typedef __m128i vec;
 #define VEC		    16
-#define SECOND		    s
-#define SHORT_MAX	    16
 #define IMPL		    csum_impl_sse2
 #define IMPL_NAME	    "sse2"
 #define IMPL_CROSSOVER	    0
@@ -38,26 +36,27 @@ TINLINE vec both(vec a, vec b)
 	return _mm_and_si128(a, b);
 }
 
-TINLINE vec biased(vec x)
-{
-	return _mm_xor_si128(x, _mm_set1_epi16((short)0x8000));
-}
-
-TINLINE vec add_lanes(vec a, vec b)
+TINLINE vec add(vec a, vec b)
 {
 	return _mm_add_epi32(a, b);
 }
 
-TINLINE vec add_words(vec acc, vec x)
+TINLINE vec average(vec a, vec b)
 {
-	return _mm_add_epi32(acc, _mm_madd_epi16(x, _mm_set1_epi16(1)));
+	return _mm_avg_epu16(a, b);
 }
 
-TINLINE uint32_t lanes_sum(vec z)
+TINLINE vec shift(vec x, int bits)
 {
-	z = _mm_add_epi32(z, _mm_unpackhi_epi64(z, z));
-	z = _mm_add_epi32(z, _mm_shuffle_epi32(z, 1));
-	return (uint32_t)_mm_cvtsi128_si32(z);
+	return _mm_srli_epi32(x, bits);
+}
+
+TINLINE uint64_t sums_of_lanes(vec a, vec b)
+{
+	vec y = add(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+
+	y = _mm_add_epi32(y, _mm_unpackhi_epi64(y, y));
+	return (uint64_t)_mm_cvtsi128_si64(y);
 }
 
 static bool impl_supported(void)

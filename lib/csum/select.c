@@ -14,7 +14,6 @@ static const struct csum_impl *const impls[] = {
 	&csum_impl_adc,
 	&csum_impl_sse2,
 	&csum_impl_avx2,
-	&csum_impl_avxvnni,
 	&csum_impl_avx512bw,
 	&csum_impl_avx512,
 #endif

@@ -250,6 +250,19 @@ def main():
     prove("xor 0x8000, signed addition and 0x10000 added back is unsigned addition",
           a + SignExt(16, x ^ 0x8000) + SignExt(16, y ^ 0x8000) + 0x10000 ==
           a + wide(x, 32) + wide(y, 32))
+    # Averages in trees (kernel_vector_body.h): p and q stand for m words each, whose sums are s and t;
+    # m * p is too high by at most m * k / 2. One step up it is the same of 2 * m and k + 1, so sixteen
+    # words are known within 32.
+    p, q = wide(x, 32), wide(y, 32)
+    mean = LShR(p + q + 1, 1)
+    for k, m in enumerate((1, 2, 4, 8)):
+        near = [And(ULE(u, m * w), ULE(m * w - u, m * k // 2)) for u, w in ((s, p), (t, q))]
+        prove("an average of %d words, each rounded up, is too high by at most %d of them" % (
+            2 * m, m * (k + 1)),
+            Implies(And(*near), And(ULE(s + t, 2 * m * mean), ULE(2 * m * mean - (s + t), m * (k + 1)))))
+    v = BitVec("v", 64)
+    prove("a sum known modulo 2^32, and to be acc or above by less than 2^32, is known",
+          Implies(ULT(v - acc, 1 << 32), acc + wide(low(v, 32) - low(acc, 32), 64) == v))
     prove("shift and mask add the two words of a lane",
           LShR(s, 16) + (s & 0xffff) == wide(Extract(31, 16, s), 32) + wide(Extract(15, 0, s), 32))
 

@@ -113,8 +113,8 @@ static void test_every_kernel_every_length_and_alignment_K6(void **state)
 static void around_limits(const struct csum_impl *k)
 {
 	static const size_t around[] = {65536, 131072, 262144, 524288, 1048576};
-	size_t i, len, align, room = 1100000 + 64;
-	unsigned char *buf = malloc(room);
+	size_t i, len, align, room = 1100032 + 64;
+	unsigned char *buf = aligned_alloc(64, room);
 	int how;
 
 	for (how = 0; how < FILL_N; how++) {

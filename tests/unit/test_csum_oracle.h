@@ -80,7 +80,18 @@ static inline size_t rnd_below(size_t n)
 	return (size_t)(rnd() % n);
 }
 
-enum fill { FILL_ZERO, FILL_ONES, FILL_RANDOM, FILL_NEARLY_ONES, FILL_NEARLY_ZERO, FILL_N };
+/* ROUNDS: in vectors of 16 and 32 bytes the high words of lanes of 32 bits are such that averages
+ * of two, of four, of eight and of sixteen vectors are all rounded up. */
+enum fill {
+	FILL_ZERO,
+	FILL_ONES,
+	FILL_RANDOM,
+	FILL_NEARLY_ONES,
+	FILL_NEARLY_ZERO,
+	FILL_ROUNDS_16,
+	FILL_ROUNDS_32,
+	FILL_N
+};
 
 static inline void fill(void *buf, size_t len, enum fill how)
 {
@@ -93,6 +104,14 @@ static inline void fill(void *buf, size_t len, enum fill how)
 		memset(p, 0, len);
 		if (how == FILL_NEARLY_ZERO && len)
 			p[rnd_below(len)] = (unsigned char)(1 + rnd_below(255));
+		break;
+	case FILL_ROUNDS_16:
+	case FILL_ROUNDS_32:
+		for (i = 0; i < len; i++) {
+			unsigned vector = (unsigned)(i / (how == FILL_ROUNDS_16 ? 16 : 32)) & 15;
+
+			p[i] = i % 4 == 2 ? (unsigned char)__builtin_popcount(vector) : 0;
+		}
 		break;
 	case FILL_ONES:
 	case FILL_NEARLY_ONES:
