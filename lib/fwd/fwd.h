@@ -103,7 +103,7 @@ const char *fwd_drop_text(unsigned drop);
 	X(gro_payload_bytes_summed, "payload bytes summed to validate TCP segments")               \
 	X(gro_bad_checksum, "TCP segments with a wrong checksum, not merged, passed on")           \
 	X(cut_segments, "segments that merged packets were cut back to")                           \
-	X(tso_packets, "merged packets left to the device to cut")                                 \
+	X(tso_packets, "merged packets, and large ones of guests, left to the device to cut")                                 \
 	X(gso_segments, "segments that large packets of guests (TSO) were cut to")
 
 enum fwd_event {

@@ -7,6 +7,7 @@
 #include "frag.h"
 #include "gso.h"
 #include "output.h"
+#include "tso.h"
 
 #define FLAGS_LAST  (RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG) /* only on the last segment ... */
 #define FLAGS_FIRST RTE_TCP_CWR_FLAG /* ... and on the first one (RFC 3168 section 6.1.2) */
@@ -100,6 +101,22 @@ static void write_headers(const struct pkt *p, uint8_t *ip, uint16_t hlen, uint1
 		payload_sum));
 }
 
+/* Leaves the packet to the device where that cuts, and there is somebody to send it to: what waits
+ * for a neighbour waits in segments. */
+static bool send_whole(struct worker *w, const struct pkt *p, uint16_t mtu, uint32_t nh)
+{
+	const struct fwd_nexthop *n = &dp.nexthops[nh];
+	union nh_adj adj = {.word = atomic_load_explicit(&n->adj, memory_order_relaxed)};
+
+	if (p->m->nb_segs > w->snap->ports[w->snap->ifaces[n->iface].port].tso_segs ||
+	    !adj.usable || gso_datagram_len(p) > mtu)
+		return false;
+	tso_mark(w, p->m, n->iface, p->ihl, (uint16_t)((p->nat.l4[12] >> 4) * 4), p->m->tso_segsz);
+	w->counters->events[FWD_E_tso_packets]++;
+	tx_datagram(w, p->m, n->iface, adj);
+	return true;
+}
+
 void gso_send(struct worker *w, const struct pkt *p, uint16_t mtu, uint32_t nh, rte_be32_t dst_be)
 {
 	uint16_t egress = dp.nexthops[nh].iface, size = p->m->tso_segsz, number = 0;
@@ -108,6 +125,8 @@ void gso_send(struct worker *w, const struct pkt *p, uint16_t mtu, uint32_t nh, 
 	uint32_t payload = (uint32_t)(p->len - hlen);
 	struct cursor at = {.m = p->m};
 
+	if (send_whole(w, p, mtu, nh))
+		return;
 	skip(&at, hlen);
 	for (uint32_t offset = 0; offset < payload; offset += size, number++) {
 		uint16_t len = (uint16_t)RTE_MIN(size, payload - offset);

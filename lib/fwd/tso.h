@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Merged packets (gro.h) that leave whole: the device cuts them (TSO). Only where what it makes of
- * them are the very frames that cut.h would make. Worker thread.
+ * Packets that leave whole: the device cuts them (TSO). Merged ones (gro.h) only where what it
+ * makes of them are the very frames that cut.h would make. Worker thread.
  */
 #ifndef FWD_TSO_H
 #define FWD_TSO_H
@@ -14,6 +14,13 @@ static inline bool tso_fits(const struct worker *w, const struct gro_merged *d, 
 {
 	return d->like_tso && d->n <= w->snap->ports[w->snap->ifaces[iface].port].tso_segs;
 }
+
+/* Makes of the datagram m, TCP with headers of ihl and thl bytes in its first buffer, what
+ * rte_ethdev wants of a packet that the device of iface cuts to segments of this many payload
+ * bytes.
+ */
+void tso_mark(const struct worker *w, struct rte_mbuf *m, uint16_t iface, uint8_t ihl, uint16_t thl,
+	      uint16_t segment);
 
 /* As cut_send(), in one piece: the segments' buffers become a chain behind one header. */
 void tso_send(struct worker *w, const struct pkt *p, const struct gro_merged *d, struct tx_way *way,

@@ -58,6 +58,7 @@ static int fresh(void **state)
 	router_fresh(NULL);
 	snap->ifaces[WAN].mtu = 1500;
 	snap->ports[snap->ifaces[WAN].port].multi_seg_tx = true;
+	snap->ports[snap->ifaces[WAN].port].tso_segs = 0;
 	snap->ifaces[LAN].flags = IFACE_PRESENT;
 	snap->ports[snap->ifaces[LAN].port].gro = false;
 	return 0;
@@ -355,6 +356,48 @@ static void test_held_for_a_neighbour_in_segments(void **state)
 	assert_int_equal(n, 7);
 }
 
+/* By a device that cuts: whole, and what that makes of it is what would have left otherwise. */
+static void test_left_to_a_device_with_tso(void **state)
+{
+	static uint8_t whole[70000];
+	struct dp_port *wan = &snap->ports[snap->ifaces[WAN].port];
+	struct large g = PLAIN;
+	struct rte_mbuf *m;
+
+	(void)state;
+	wan->tso_segs = 6; /* 5 buffers as it comes */
+	for (unsigned trial = 0; trial < 4; trial++) {
+		unsigned n = 0, len;
+
+		wan->tso_ip_csum = trial % 2;
+		snap->nat = trial / 2 ? nat_conf : NULL;
+		feed(trial / 2, &g);
+		assert_int_equal(rte_eth_rx_burst(snap->ifaces[WAN].port, 0, &m, 1), 1);
+		for (; (len = segment(&g, n, trial / 2, due)) > 0; n++) {
+			assert_int_equal(the_device_cuts(m, n, whole, got), len);
+			assert_memory_equal(got, due, len);
+		}
+		assert_int_equal(the_device_cuts(m, n, whole, got), 0);
+		assert_int_equal(router_events(FWD_E_tso_packets), trial + 1);
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(router_events(FWD_E_gso_segments), 0);
+	assert_int_equal(dp.counters[0]->iface[WAN].tx_packets, 4 * 7);
+
+	wan->tso_segs = 3; /* more buffers than it takes: cut here */
+	feed(0, &g);
+	assert_int_equal(expect_segments(&g, true), 7);
+	wan->tso_segs = 6;
+	g.dst = IP(203, 0, 113, 77); /* nobody knows where to */
+	feed(0, &g);
+	assert_int_equal(rte_ring_count(dp.punt), 7);
+	snap->ifaces[WAN].mtu = 1000;
+	g = PLAIN;
+	g.df = false; /* a device makes no fragments */
+	feed(0, &g);
+	assert_int_equal(router_events(FWD_E_fragments_out), 14);
+}
+
 static void test_no_buffers_left(void **state)
 {
 	static struct rte_mbuf *taken[8192];
@@ -414,6 +457,7 @@ int main(void)
 		T(test_too_small_segments_are_refused),
 		T(test_what_is_no_tcp_is_an_ordinary_packet),
 		T(test_held_for_a_neighbour_in_segments),
+		T(test_left_to_a_device_with_tso),
 		T(test_no_buffers_left),
 		T(test_gro_leaves_them_alone_and_in_their_place),
 	};
