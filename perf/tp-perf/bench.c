@@ -251,8 +251,19 @@ static void put_pattern(struct rte_mempool *mp, void *arg, void *obj, unsigned i
 	frames_pattern((uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM);
 }
 
+/* Our own packets' buffers: trials have queues between the source and the worker, and behind it. */
+static unsigned frames_room(const struct options *o)
+{
+	unsigned n = PILE_ROOM * o->nb_cores;
+
+	if (options_trials(o) || o->interactive || o->cmdline_file != NULL)
+		n += 2 * (o->rxd * o->rxq + o->txd * o->txq);
+	return n;
+}
+
 bool bench_init(const struct options *o)
 {
+	bool given = rte_eth_dev_count_avail() > 0;
 	struct rte_mempool *pool;
 	unsigned lcore;
 
@@ -260,8 +271,8 @@ bool bench_init(const struct options *o)
 		rte_pktmbuf_pool_create("packets", o->total_num_mbufs, 256,
 					sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM, SOCKET_ID_ANY);
 	pool = dp.pool;
-	if (pool != NULL && rte_eth_dev_count_avail() == 0) {
-		pool = rte_pktmbuf_pool_create("frames", PILE_ROOM * o->nb_cores, 0,
+	if (pool != NULL && (!given || options_trials(o))) {
+		pool = rte_pktmbuf_pool_create("frames", frames_room(o), given ? 256 : 0,
 					       sizeof(struct fwd_mbuf_priv), FWD_MBUF_ROOM,
 					       SOCKET_ID_ANY);
 		if (pool != NULL)
@@ -322,7 +333,7 @@ static void feed(const struct options *o, unsigned queues, bool once)
 	const struct options *fresh = o->mode == MODE_MIXED ? o : NULL;
 	bool out = o->direction & DIR_OUT, in = o->direction & DIR_IN;
 
-	if (!ports.own)
+	if (!ports.own && !options_trials(o))
 		return;
 	ports_feed(0, out || once ? &bench.out : NULL, queues, once, once ? NULL : fresh);
 	ports_feed(1, in && !once ? &bench.in : NULL, queues, once, NULL);
@@ -340,13 +351,11 @@ static void watch(void *arg, struct rte_mbuf *m)
 	frames_reply(&bench.in.heads[bench.in.n++], &h);
 }
 
-/* The flows as they come by themselves, in the order of their numbers: sessions are made, replies
- * learned. */
-static bool establish(const struct options *o)
+/* Feeds the flows as they come by themselves, in the order of their numbers: sessions are made,
+ * replies learned. */
+static bool learn(const struct options *o)
 {
-	bool learn = o->direction & DIR_IN;
-
-	if (learn) {
+	if (o->direction & DIR_IN) {
 		if (!frames_alloc(&bench.in, bench.out.n)) {
 			fprintf(stderr,
 				"tp-perf: no memory for the replies of %u flows: reserve more huge "
@@ -360,18 +369,24 @@ static bool establish(const struct options *o)
 	}
 	/* one worker gets them all, the one that translates: none is lost on the way to it */
 	feed(o, 1, true);
-	if (mode_routes(o->mode)) {
-		through(forward_turn(o->mode));
-		ports_watch(1, NULL, NULL);
-	} else if (learn) {
-		for (; bench.in.n < bench.out.n; bench.in.n++)
-			frames_reply(&bench.in.heads[bench.in.n], &bench.out.heads[bench.in.n]);
-	}
-	if (learn && bench.in.n < bench.out.n) {
+	return true;
+}
+
+bool bench_learned(const struct options *o)
+{
+	bool in = o->direction & DIR_IN;
+
+	ports_watch(1, NULL, NULL);
+	for (; in && !mode_routes(o->mode) && bench.in.n < bench.out.n; bench.in.n++)
+		frames_reply(&bench.in.heads[bench.in.n], &bench.out.heads[bench.in.n]);
+	if (in && bench.in.n < bench.out.n) {
 		fprintf(stderr, "tp-perf: only %u of %u flows got through\n", bench.in.n,
 			bench.out.n);
 		return false;
 	}
+	frames_shuffle(&bench.out, 1);
+	frames_shuffle(&bench.in, 2);
+	feed(o, ports.own ? ports.n_rxq : 1, false);
 	return true;
 }
 
@@ -394,7 +409,7 @@ bool bench_prepare(const struct options *o)
 {
 	unsigned lcores[FWD_MAX_WORKERS];
 
-	if (!ports.own && o->direction != DIR_OUT && o->mode != MODE_MIXED) {
+	if (!ports.own && !options_trials(o) && o->direction != DIR_OUT && o->mode != MODE_MIXED) {
 		fprintf(stderr,
 			"tp-perf: --direction is for packets of its own; ports bring theirs\n");
 		return false;
@@ -413,24 +428,28 @@ bool bench_prepare(const struct options *o)
 		lcores[i] = bench.lanes[i].lcore;
 	if (mode_routes(o->mode) && !router_build(o, lcores))
 		return false;
-	if (!ports.own)
+	if (!ports.own && !options_trials(o))
 		return true;
 	if (!make_frames(o))
 		return false;
-	if (o->pcap != NULL) {
-		if (o->direction == DIR_IN) {
-			ports_feed(0, NULL, ports.n_rxq, false, NULL);
-			ports_feed(1, &bench.out, ports.n_rxq, false, NULL);
-			return true;
-		}
-	} else {
-		if (o->mode != MODE_NAT44_SETUP && !establish(o))
-			return false;
-		frames_shuffle(&bench.out, 1);
-		frames_shuffle(&bench.in, 2);
+	if (o->pcap != NULL && o->direction == DIR_IN) {
+		ports_feed(0, NULL, ports.n_rxq, false, NULL);
+		ports_feed(1, &bench.out, ports.n_rxq, false, NULL);
+		return true;
 	}
-	feed(o, ports.n_rxq, false);
-	return true;
+	if (o->pcap != NULL || o->mode == MODE_NAT44_SETUP) {
+		if (o->pcap == NULL)
+			frames_shuffle(&bench.out, 1);
+		feed(o, ports.n_rxq, false);
+		return true;
+	}
+	if (!learn(o))
+		return false;
+	if (!ports.own) /* somebody else sends them through */
+		return true;
+	if (mode_routes(o->mode))
+		through(forward_turn(o->mode));
+	return bench_learned(o);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -439,6 +458,11 @@ void bench_interrupt(void)
 {
 	bench.interrupted = 1;
 	atomic_store(&bench.halt, true);
+}
+
+bool bench_interrupted(void)
+{
+	return bench.interrupted;
 }
 
 static void add_totals(const struct outcome *o)
@@ -551,16 +575,21 @@ void bench_measure(const struct options *o, struct result *r,
 
 void bench_start(const struct options *o)
 {
-	bench.running = true;
-	launch(forward_turn(o->mode), 0, false, false, false);
+	bench_run(forward_turn(o->mode));
 }
 
-void bench_stop(void)
+void bench_run(turn_fn turn)
+{
+	bench.running = true;
+	launch(turn, 0, false, false, false);
+}
+
+bool bench_stop(void)
 {
 	struct outcome o;
 
 	if (!bench.running)
-		return;
+		return false;
 	atomic_store(&bench.halt, true);
 	o = collect();
 	add_totals(&o);
@@ -569,6 +598,7 @@ void bench_stop(void)
 		atomic_store(&bench.live_tsc[i], 0);
 	}
 	bench.running = false;
+	return o.disturbed;
 }
 
 bool bench_running(void)

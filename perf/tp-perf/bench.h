@@ -33,18 +33,24 @@ bool bench_init(const struct options *o);
 void bench_fini(void);
 unsigned bench_lanes(void);
 
-/* Makes tables, frames and sessions for the mode. False with a message. */
+/* Makes tables, frames and sessions for the mode. False with a message. For trials over ports given
+ * by EAL it leaves the tables to be fed once, which makes the sessions, and bench_learned() after
+ * that. */
 bool bench_prepare(const struct options *o);
+bool bench_learned(const struct options *o);
 
 /* Measures for o->duration_s, or until bench_interrupt(). Calls period(), if not NULL, each
  * o->stats_period_s. */
 void bench_measure(const struct options *o, struct result *r,
 		   void (*period)(const struct options *o));
 void bench_interrupt(void);
+bool bench_interrupted(void);
 
-/* Forwards in the background until bench_stop(). */
+/* Forwards in the background, by turns of the mode or others, until bench_stop(). That returns
+ * whether the kernel took a core away meanwhile. */
 void bench_start(const struct options *o);
-void bench_stop(void);
+void bench_run(turn_fn turn);
+bool bench_stop(void);
 bool bench_running(void);
 /* io of the same ports, for a moment, while nothing else runs. */
 void bench_measure_io(double *mpps, double *cycles);

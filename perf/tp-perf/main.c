@@ -12,6 +12,7 @@
 #include <rte_log.h>
 
 #include "bench.h"
+#include "latency.h"
 #include "report.h"
 #include "shell.h"
 
@@ -59,6 +60,8 @@ static int measure(const struct options *o)
 	bench_clear();
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
+	if (options_trials(o))
+		return latency_run(stdout, o) ? 0 : 1;
 	bench_measure(o, &r, o->json ? NULL : report_period);
 	if (o->json) {
 		report_json(stdout, o, &r);

@@ -44,6 +44,44 @@ bool mode_translates(enum mode mode)
 	return mode > MODE_ROUTE;
 }
 
+bool options_trials(const struct options *o)
+{
+	return o->ndr || o->latency;
+}
+
+const char *generator_name(enum generator g)
+{
+	static const char *const names[] = {[GENERATOR_AUTO] = "auto",
+					    [GENERATOR_LCORE] = "lcore",
+					    [GENERATOR_MAIN] = "main",
+					    [GENERATOR_WORKER] = "worker"};
+
+	return names[g];
+}
+
+const char *mode_without_trials(enum mode mode)
+{
+	return mode == MODE_NAT44_SETUP ? "its table of sessions is full in no time" : NULL;
+}
+
+bool options_loads(struct options *o, const char *text)
+{
+	o->n_loads = 0;
+	for (;;) {
+		char *end;
+		unsigned long v = strtoul(text, &end, 10);
+
+		if (*text < '0' || *text > '9' || v < 1 || v > 100 || o->n_loads == LOADS_MAX)
+			return false;
+		o->loads[o->n_loads++] = (uint32_t)v;
+		if (*end == '\0')
+			return true;
+		if (*end != ',')
+			return false;
+		text = end + 1;
+	}
+}
+
 const char *direction_name(enum direction direction)
 {
 	return direction == DIR_OUT ? "out" : direction == DIR_IN ? "in" : "both";
@@ -85,6 +123,22 @@ void options_usage(const char *program)
 	       "  --write-pcap FILE       write the frames of these flows to a capture (for "
 	       "net_pcap ports), and exit\n"
 	       "  --duration N            seconds, 0: until interrupted (10)\n"
+	       "Trials at a rate, with queues before and behind the worker that can be full:\n"
+	       "  --ndr                   search the highest rate without loss (RFC 2544, 26.1)\n"
+	       "  --latency               how long frames take, at --loads of that rate (26.2; RFC "
+	       "8219, 7.2)\n"
+	       "  --rate MPPS             --latency: that rate instead of searching it, millions a "
+	       "second\n"
+	       "  --loads LIST            percent of the rate (10,50,90), --duration seconds each\n"
+	       "  --trial MS              milliseconds of a trial (200)\n"
+	       "  --warm-up MS            milliseconds before each that don't count (20)\n"
+	       "  --resolution PERCENT    --ndr: how near a rate that loses has to be (0.5)\n"
+	       "  --confirm N             --ndr: further trials that the rate found passes (2)\n"
+	       "  --generator WHO         who offers and takes back: lcore (one more than workers "
+	       "need), main or\n"
+	       "                          worker (that one's lcore); the first of them that there "
+	       "is "
+	       "(auto)\n"
 	       "  --json                  results as JSON on standard output, one object a line, "
 	       "and nothing else\n"
 	       "  -h, --help              this text; EAL's options: %s --help\n",
@@ -119,6 +173,18 @@ static uint64_t number(const char *option, const char *text, int base, uint64_t 
 	return v;
 }
 
+static double fraction(const char *option, const char *text, double min, double max)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end != '\0')
+		bad("--%s takes a number, not '%s'", option, text);
+	if (!(v >= min && v <= max))
+		bad("--%s takes %g to %g, not %s", option, min, max, text);
+	return v;
+}
+
 enum {
 	OPT_FORWARD_MODE = 256,
 	OPT_NB_CORES,
@@ -140,6 +206,16 @@ enum {
 	OPT_WRITE_PCAP,
 	OPT_DURATION,
 	OPT_JSON,
+	OPT_NDR,
+	OPT_LATENCY,
+	OPT_TRIALS, /* from here on for trials only */
+	OPT_TRIAL,
+	OPT_WARM_UP,
+	OPT_RATE,
+	OPT_LOADS,
+	OPT_RESOLUTION,
+	OPT_CONFIRM,
+	OPT_GENERATOR,
 };
 
 static const struct option longs[] = {
@@ -165,6 +241,15 @@ static const struct option longs[] = {
 	{"write-pcap", required_argument, NULL, OPT_WRITE_PCAP},
 	{"duration", required_argument, NULL, OPT_DURATION},
 	{"json", no_argument, NULL, OPT_JSON},
+	{"ndr", no_argument, NULL, OPT_NDR},
+	{"latency", no_argument, NULL, OPT_LATENCY},
+	{"trial", required_argument, NULL, OPT_TRIAL},
+	{"warm-up", required_argument, NULL, OPT_WARM_UP},
+	{"rate", required_argument, NULL, OPT_RATE},
+	{"loads", required_argument, NULL, OPT_LOADS},
+	{"resolution", required_argument, NULL, OPT_RESOLUTION},
+	{"confirm", required_argument, NULL, OPT_CONFIRM},
+	{"generator", required_argument, NULL, OPT_GENERATOR},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -176,6 +261,15 @@ static enum direction direction_find(const char *name)
 			return d;
 	}
 	bad("--direction takes out, in or both, not '%s'", name);
+}
+
+static enum generator generator_find(const char *name)
+{
+	for (enum generator g = GENERATOR_AUTO; g <= GENERATOR_WORKER; g++) {
+		if (strcmp(generator_name(g), name) == 0)
+			return g;
+	}
+	bad("--generator takes auto, lcore, main or worker, not '%s'", name);
 }
 
 static void set(struct options *o, int option, const char *name, const char *arg)
@@ -249,6 +343,37 @@ static void set(struct options *o, int option, const char *name, const char *arg
 	case OPT_JSON:
 		o->json = true;
 		break;
+	case OPT_NDR:
+		o->ndr = true;
+		break;
+	case OPT_LATENCY:
+		o->latency = true;
+		break;
+	case OPT_TRIAL:
+		o->trial_ms = (uint32_t)number(name, arg, 10, 1, 3600000);
+		break;
+	case OPT_WARM_UP:
+		o->warm_ms = (uint32_t)number(name, arg, 10, 0, 60000);
+		break;
+	case OPT_RATE:
+		o->rate_mpps = fraction(name, arg, 1e-6, 10000);
+		break;
+	case OPT_LOADS:
+		if (!options_loads(o, arg))
+			bad("--loads takes up to %u percentages, 1 to 100, with commas between, "
+			    "not "
+			    "'%s'",
+			    LOADS_MAX, arg);
+		break;
+	case OPT_RESOLUTION:
+		o->resolution = fraction(name, arg, 0.01, 50) / 100;
+		break;
+	case OPT_CONFIRM:
+		o->confirm = (uint32_t)number(name, arg, 10, 0, 1000);
+		break;
+	case OPT_GENERATOR:
+		o->generator = generator_find(arg);
+		break;
 	case 'i':
 		o->interactive = true;
 		break;
@@ -256,6 +381,31 @@ static void set(struct options *o, int option, const char *name, const char *arg
 		o->auto_start = true;
 		break;
 	}
+}
+
+/* trial_option: NULL, or the first of those that are for trials only. */
+static void check_trials(const struct options *o, const char *trial_option)
+{
+	const char *which = o->latency ? "--latency" : "--ndr";
+	const char *why = mode_without_trials(o->mode);
+
+	if (!options_trials(o)) {
+		if (trial_option != NULL && !o->interactive && o->cmdline_file == NULL)
+			bad("--%s is for --ndr and --latency", trial_option);
+		return;
+	}
+	if (why != NULL)
+		bad("mode %s takes no %s: %s", mode_name(o->mode), which, why);
+	if (o->interactive || o->cmdline_file != NULL)
+		bad("%s does not go with a prompt: there it is a command", which);
+	if (o->pcap != NULL)
+		bad("%s stamps packets of its own: --pcap does not go with it", which);
+	if (o->write_pcap != NULL)
+		bad("--write-pcap only writes: %s does not go with it", which);
+	if (o->rate_mpps > 0 && o->ndr)
+		bad("--ndr searches the rate: --rate does not go with it");
+	if (o->duration_s == 0)
+		bad("%s needs an end: --duration 1 or more", which);
 }
 
 /* What does not go together. */
@@ -284,6 +434,7 @@ static void check(const struct options *o, bool direction_set)
 
 void options_parse(struct options *o, int argc, char **argv)
 {
+	const char *trial_option = NULL;
 	bool direction_set = false;
 	int option, at = -1;
 
@@ -301,6 +452,12 @@ void options_parse(struct options *o, int argc, char **argv)
 		.txd = 1024,
 		.portmask = UINT64_MAX,
 		.nat_timeout_s = 1,
+		.resolution = 0.005,
+		.trial_ms = 200,
+		.warm_ms = 20,
+		.confirm = 2,
+		.loads = {10, 50, 90},
+		.n_loads = 3,
 	};
 	opterr = 0;
 	optind = 1;
@@ -317,6 +474,8 @@ void options_parse(struct options *o, int argc, char **argv)
 		if (option == ':')
 			bad("%s wants a value", argv[optind - 1]);
 		direction_set |= option == OPT_DIRECTION;
+		if (option > OPT_TRIALS && trial_option == NULL)
+			trial_option = longs[at].name;
 		set(o, option, option >= 256 ? longs[at].name : "", optarg);
 	}
 	if (optind < argc)
@@ -328,4 +487,5 @@ void options_parse(struct options *o, int argc, char **argv)
 	if (o->txq == 0)
 		o->txq = (uint16_t)o->nb_cores;
 	check(o, direction_set);
+	check_trials(o, trial_option);
 }

@@ -14,6 +14,7 @@
 #define FLOWS_MAX  16000000
 #define ROUTES_MAX 1000000
 #define RULES_MAX  4096
+#define LOADS_MAX  32
 
 enum mode {
 	MODE_IO,	  /* receive and send again: what the ports cost */
@@ -30,6 +31,14 @@ enum mode {
 
 enum direction { DIR_OUT = 1, DIR_IN = 2, DIR_BOTH = 3 };
 
+/* Who offers the frames of a trial and takes them back. */
+enum generator {
+	GENERATOR_AUTO,
+	GENERATOR_LCORE,  /* an lcore of its own */
+	GENERATOR_MAIN,	  /* the main lcore, which has nothing else to do meanwhile */
+	GENERATOR_WORKER, /* the (first) worker's lcore, between two turns of the worker */
+};
+
 struct options {
 	enum mode mode;
 	enum direction direction;
@@ -44,12 +53,25 @@ struct options {
 	uint32_t nat_timeout_s; /* of UDP, in mode mixed: how long its new sessions stay */
 	bool json, interactive, auto_start, frame_set;
 	const char *pcap, *write_pcap, *cmdline_file;
+	/* trials */
+	bool ndr, latency;
+	double rate_mpps;  /* 0: the highest without loss, to be found */
+	double resolution; /* of that: 0.01 */
+	uint32_t trial_ms, warm_ms, confirm;
+	enum generator generator;
+	uint32_t loads[LOADS_MAX], n_loads; /* percent of the rate */
 };
 
 const char *mode_name(enum mode mode);
 int mode_find(const char *name);  /* -1: there is no such mode */
 bool mode_routes(enum mode mode); /* the router's worker runs it */
 bool mode_translates(enum mode mode);
+bool options_trials(const struct options *o); /* --ndr or --latency */
+const char *generator_name(enum generator g);
+/* "10,50,90": percent, 1 to 100. False: that is none, or more than LOADS_MAX. */
+bool options_loads(struct options *o, const char *text);
+/* Why the mode takes no trials, NULL: it does. */
+const char *mode_without_trials(enum mode mode);
 const char *direction_name(enum direction direction);
 
 void options_usage(const char *program);

@@ -143,6 +143,16 @@ static uint16_t own_tx(void *queue, struct rte_mbuf **m, uint16_t n)
 	return n;
 }
 
+uint16_t ports_make(unsigned i, unsigned queue, struct rte_mbuf **m, uint16_t n)
+{
+	return own_rx(&ports.queues[i][queue], m, n);
+}
+
+void ports_take(unsigned i, unsigned queue, struct rte_mbuf **m, uint16_t n)
+{
+	own_tx(&ports.queues[i][queue], m, n);
+}
+
 void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once,
 		const struct options *fresh)
 {
@@ -302,9 +312,22 @@ bool ports_start(const struct options *o, struct rte_mempool *pool)
 		}
 		ports.n++;
 	}
+	if (options_trials(o) && !ports.own && ports.n != 2 && ports.n != 4) {
+		fprintf(stderr,
+			"tp-perf: --ndr and --latency take two ports, each with a loop behind it, "
+			"or "
+			"four, the third cabled to the first and the fourth to the second; not "
+			"%u\n",
+			ports.n);
+		return false;
+	}
 	for (unsigned i = 0; i < ports.n; i++) {
 		if (!start_port(i, o, pool))
 			return false;
+	}
+	if (options_trials(o) && ports.n == 4) {
+		ports.n_testers = 2;
+		ports.n = 2;
 	}
 	ports_set_burst(o->burst);
 	return true;
@@ -312,9 +335,9 @@ bool ports_start(const struct options *o, struct rte_mempool *pool)
 
 void ports_stop(void)
 {
-	for (unsigned i = 0; i < ports.n; i++) {
+	for (unsigned i = 0; i < ports.n + ports.n_testers; i++) {
 		rte_eth_dev_stop(ports.ids[i]);
 		rte_eth_dev_close(ports.ids[i]);
 	}
-	ports.n = 0;
+	ports.n = ports.n_testers = 0;
 }

@@ -48,7 +48,8 @@ struct queue {
 } __rte_cache_aligned;
 
 struct ports {
-	unsigned n;
+	unsigned n;	    /* the router's */
+	unsigned n_testers; /* given besides, for trials: cabled each to the router's of its order */
 	uint16_t ids[PORTS_MAX];
 	struct rte_ether_addr macs[PORTS_MAX]; /* by index, not id */
 	bool own;
@@ -77,6 +78,10 @@ void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once,
 bool ports_fed(void);
 void ports_watch(unsigned i, void (*sent)(void *arg, struct rte_mbuf *m), void *arg);
 void ports_pile(unsigned queue, struct pile *pile);
+/* What the worker does by rte_eth_rx_burst() and rte_eth_tx_burst(), for whoever stands between it
+ * and an own port: makes up to n frames of port index i's table, and takes frames back. */
+uint16_t ports_make(unsigned i, unsigned queue, struct rte_mbuf **m, uint16_t n);
+void ports_take(unsigned i, unsigned queue, struct rte_mbuf **m, uint16_t n);
 void ports_clear_counters(void);
 
 #endif /* TP_PERF_PORTS_H */

@@ -14,6 +14,7 @@
 #include <rte_cycles.h>
 
 #include "bench.h"
+#include "latency.h"
 #include "ports.h"
 #include "report.h"
 #include "shell.h"
@@ -59,6 +60,33 @@ static void stop(void)
 	printf("  io of the same ports: %.2f Mpps, %.1f cycles/packet\n\nDone.\n", mpps, cycles);
 }
 
+/* As --ndr or --latency without a prompt, with the mode and the options of now. */
+static void run_trials(bool latency)
+{
+	struct options o = *opts;
+	const char *why = mode_without_trials(o.mode);
+
+	if (bench_running()) {
+		printf("Please stop forwarding first\n");
+		return;
+	}
+	if (!ports.own) {
+		printf("Over ports given, without a prompt: --ndr, --latency\n");
+		return;
+	}
+	if (why != NULL || o.pcap != NULL) {
+		printf("Not in mode %s: %s\n", mode_name(o.mode),
+		       why != NULL ? why : "a capture's frames carry no stamps");
+		return;
+	}
+	o.ndr = !latency;
+	o.latency = latency;
+	if (o.duration_s == 0)
+		o.duration_s = 1;
+	if (!bench_prepare(&o) || !latency_run(stdout, &o))
+		printf("Not measured\n");
+}
+
 struct word_result {
 	cmdline_fixed_string_t word;
 };
@@ -72,6 +100,8 @@ static void run_word(void *parsed, struct cmdline *cl, void *data)
 		start();
 	} else if (strcmp(word, "stop") == 0) {
 		stop();
+	} else if (strcmp(word, "ndr") == 0 || strcmp(word, "latency") == 0) {
+		run_trials(strcmp(word, "latency") == 0);
 	} else if (strcmp(word, "quit") == 0) {
 		quit = true;
 		cmdline_quit(cl);
@@ -79,6 +109,8 @@ static void run_word(void *parsed, struct cmdline *cl, void *data)
 		cmdline_printf(cl,
 			       "start                  start packet forwarding\n"
 			       "stop                   stop it, and show what was forwarded\n"
+			       "ndr                    search the highest rate without loss\n"
+			       "latency                how long frames take, at parts of it\n"
 			       "set fwd MODE           io, mac, 5tswap, csum, route, nat44, "
 			       "static, mixed\n"
 			       "set burst N            packets received at once, 1 to %u\n"
@@ -92,10 +124,10 @@ static void run_word(void *parsed, struct cmdline *cl, void *data)
 }
 
 static cmdline_parse_token_string_t word_token =
-	TOKEN_STRING_INITIALIZER(struct word_result, word, "start#stop#quit#help");
+	TOKEN_STRING_INITIALIZER(struct word_result, word, "start#stop#ndr#latency#quit#help");
 static cmdline_parse_inst_t word_cmd = {
 	.f = run_word,
-	.help_str = "start|stop|quit|help",
+	.help_str = "start|stop|ndr|latency|quit|help",
 	.tokens = {(void *)&word_token, NULL},
 };
 
