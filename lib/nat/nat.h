@@ -334,7 +334,8 @@ struct nat_session_info {
 	struct nat_key reply; /* the other direction, as received */
 	uint32_t rule_id;     /* of the source translation, else of the destination translation */
 	enum nat_tcp_state tcp_state;
-	uint64_t age_ms, idle_ms; /* since creation, since the last packet that refreshed it */
+	uint64_t age_ms, idle_ms; /* since the second of its creation, since the last packet that
+				   * refreshed it */
 	uint32_t timeout_s;	  /* idle time after which it goes */
 };
 

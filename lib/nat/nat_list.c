@@ -77,7 +77,7 @@ unsigned nat_session_list(struct nat_worker *nat, const struct nat_filter *f, ui
 			.rule_id = rule_of(nat, s->src_slot) ? rule_of(nat, s->src_slot)
 							     : rule_of(nat, s->dst_slot),
 			.tcp_state = s->tcp_state,
-			.age_ms = now_ms - nat->cold[i].created_ms,
+			.age_ms = now_ms - nat->cold[i].created_s * 1000ull,
 			.idle_ms = left > 0 ? nat->timeout_ms[s->timeout] - left
 					    : (uint32_t)now_ms - s->seen_ms,
 			.timeout_s = nat->timeout_ms[s->timeout] / 1000,

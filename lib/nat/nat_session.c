@@ -286,7 +286,7 @@ enum nat_reason nat_session_create(struct nat_worker *nat, const struct nat_sess
 	set_deltas(s);
 	nat->cold[i].mapping = plan->mapping;
 	nat->cold[i].dst_mapping = plan->dst_mapping;
-	nat->cold[i].created_ms = now_ms;
+	nat->cold[i].created_s = (uint32_t)(now_ms / 1000);
 	if (!(s->flags & NAT_S_KNOCK) && !enter_table(nat, i, plan->hash)) {
 		record_give(nat, i);
 		return NAT_R_nat_sessions_full;

@@ -61,8 +61,10 @@ struct nat_session_cold {
 	struct nat_link list;  /* among the mapping's sessions */
 	uint32_t mapping;      /* of the inside endpoint, or NAT_NONE (static, dnat) */
 	uint32_t dst_mapping;  /* hairpin: the receiver's mapping, held by this session */
-	uint64_t created_ms;
+	uint32_t created_s;    /* of the clock: milliseconds would take 4 bytes more */
 };
+
+_Static_assert(sizeof(struct nat_session_cold) == 28, "no hole");
 
 /* ---- mappings ------------------------------------------------------------------------------- */
 
