@@ -36,14 +36,19 @@ class Gro(Live):
     def paced(self, streams, rate, *args):
         """So slow that no queue runs over. How much was sent again, and the events."""
         receiver = self.net.inside if "-R" in args else self.net.far
-        self.router.reset()
-        before = tcp_counter(receiver, "TCPOFOQueue")  # received before one that precedes them
-        end = self.iperf("-t", "1", "-P", str(streams), "-b", f"{rate // streams}M", *args)
-        self.assertGreater(end["sum_received"]["bytes"], rate * 1_000_000 / 8 * 0.5)
-        # A kernel on a busy machine sends again what it takes for lost; here nothing was, since nothing is missing at the
-        # receiver when the next segment comes, nor behind the last one, which may be on its way still.
-        self.assertEqual(tcp_counter(receiver, "TCPOFOQueue"), before, "no segment is lost, or overtaken by the next")
-        wait_for(lambda: self.lost() == (0, 0, {}), 3, f"all that came in goes out: {self.lost()}")
+        # A kernel on a busy machine sends again what it takes for lost. Here nothing was: it all goes out, and nothing is
+        # missing at the receiver when the next segment comes. That may take a second try, since a sender that runs on
+        # two CPUs at once does put segments in another order by itself.
+        for attempt in (1, 2, 3):
+            self.router.reset()
+            before = tcp_counter(receiver, "TCPOFOQueue")  # received before one that precedes them
+            end = self.iperf("-t", "1", "-P", str(streams), "-b", f"{rate // streams}M", *args)
+            self.assertGreater(end["sum_received"]["bytes"], rate * 1_000_000 / 8 * 0.5)
+            wait_for(lambda: self.lost() == (0, 0, {}), 3, f"all that came in goes out: {self.lost()}")
+            overtaken = tcp_counter(receiver, "TCPOFOQueue") - before
+            if overtaken == 0:
+                break
+        self.assertEqual(overtaken, 0, f"segments still overtake others at attempt {attempt}")
         return end["sum_sent"]["retransmits"], self.events()
 
     def test_paced(self):
