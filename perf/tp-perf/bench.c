@@ -14,6 +14,7 @@
 
 #include "bench.h"
 #include "router.h"
+#include "segments.h"
 
 #define SLICE_MS      20   /* of the measured mode ... */
 #define SLICE_IO_MS   6	   /* ... of io, and of the mode with the clock read between stages */
@@ -46,7 +47,7 @@ static struct {
 	struct frames out, in;	  /* in the order of sending */
 	_Atomic bool halt;
 	volatile sig_atomic_t interrupted;
-	bool running;
+	bool running, segments; /* segments: the packets are those of segments.h */
 	uint64_t stage_packets;
 	/* of finished jobs */
 	uint64_t packets, busy_tsc;
@@ -254,7 +255,7 @@ static void put_pattern(struct rte_mempool *mp, void *arg, void *obj, unsigned i
 /* Our own packets' buffers: trials have queues between the source and the worker, and behind it. */
 static unsigned frames_room(const struct options *o)
 {
-	unsigned n = PILE_ROOM * o->nb_cores;
+	unsigned n = PILE_ROOM * o->nb_cores + (o->payload_cold ? SEGMENTS_COLD : 0);
 
 	if (options_trials(o) || o->interactive || o->cmdline_file != NULL)
 		n += 2 * (o->rxd * o->rxq + o->txd * o->txq);
@@ -319,6 +320,7 @@ void bench_fini(void)
 	router_clear();
 	frames_free(&bench.out);
 	frames_free(&bench.in);
+	segments_free();
 	ports_stop();
 }
 
@@ -405,6 +407,34 @@ static bool make_frames(const struct options *o)
 	return true;
 }
 
+static void through_router(void)
+{
+	through(forward_turn(MODE_GRO));
+}
+
+/* Connections that translation knows, and their segments. */
+static bool prepare_segments(const struct options *o)
+{
+	bench.segments = true;
+	if (!segments_build(o, bench.pool))
+		return false;
+	router_gro(GRO_OFF);
+	segments_establish(through_router);
+	router_gro(GRO_CUT);
+	segments_feed();
+	return true;
+}
+
+/* Segments have longer headers than the other modes' packets, so less of the pattern. */
+static void forget_segments(void)
+{
+	if (!bench.segments)
+		return;
+	bench.segments = false;
+	segments_free();
+	rte_mempool_obj_iter(bench.pool, put_pattern, NULL);
+}
+
 bool bench_prepare(const struct options *o)
 {
 	unsigned lcores[FWD_MAX_WORKERS];
@@ -414,9 +444,10 @@ bool bench_prepare(const struct options *o)
 			"tp-perf: --direction is for packets of its own; ports bring theirs\n");
 		return false;
 	}
-	if (!ports.own && (o->mode == MODE_NAT44_SETUP || o->pcap != NULL)) {
-		fprintf(stderr, "tp-perf: %s needs packets of its own: give it no ports\n",
-			o->pcap != NULL ? "--pcap" : "mode nat44-setup");
+	if (!ports.own && (o->mode == MODE_NAT44_SETUP || o->mode == MODE_GRO || o->pcap != NULL)) {
+		fprintf(stderr, "tp-perf: %s%s needs packets of its own: give it no ports\n",
+			o->pcap != NULL ? "--pcap" : "mode ",
+			o->pcap != NULL ? "" : mode_name(o->mode));
 		return false;
 	}
 	if (o->pcap != NULL && o->direction == DIR_BOTH) {
@@ -430,6 +461,9 @@ bool bench_prepare(const struct options *o)
 		return false;
 	if (!ports.own && !options_trials(o))
 		return true;
+	forget_segments();
+	if (o->mode == MODE_GRO)
+		return prepare_segments(o);
 	if (!make_frames(o))
 		return false;
 	if (o->pcap != NULL && o->direction == DIR_IN) {
@@ -568,6 +602,63 @@ void bench_measure(const struct options *o, struct result *r,
 	for (unsigned i = 0; i < bench.n_lanes; i++) {
 		r->payload_received += bench.lanes[i].payload_received;
 		r->payload_summed += bench.lanes[i].payload_summed;
+	}
+}
+
+/* Off, TSO and cut by turns. All counts are of segments as they came in. */
+void bench_measure_gro(const struct options *o, struct result r[GRO_KINDS])
+{
+	uint64_t hz = rte_get_tsc_hz(), start = rte_get_tsc_cycles();
+	unsigned payload = (unsigned)(o->frame - SEGMENTS_HEADERS);
+	turn_fn turn = forward_turn(o->mode), io = forward_turn(MODE_IO);
+	static struct series stages[GRO_KINDS][STAGES];
+	struct rates rates[GRO_KINDS] = {0}, io_rates = {0};
+	uint64_t drops = router_drops();
+	double io_mpps, io_cycles;
+	struct nat_stats nat;
+
+	memset(r, 0, GRO_KINDS * sizeof(*r));
+	stages_clear();
+	bench.interrupted = 0;
+	for (unsigned round = 0; !bench.interrupted; round++) {
+		struct outcome out;
+
+		if (o->duration_s > 0 && rte_get_tsc_cycles() - start > o->duration_s * hz &&
+		    round >= ROUNDS_MIN)
+			break;
+		out = slice(io, SLICE_IO_MS, false, false);
+		rates_add(&io_rates, &out);
+		for (enum gro k = 0; k < GRO_KINDS; k++) {
+			uint64_t received = router_received(), summed = router_summed();
+
+			router_gro(k);
+			out = slice(turn, SLICE_MS, false, true);
+			rates_add(&rates[k], &out);
+			add_totals(&out);
+			r[k].slices++;
+			r[k].disturbed += out.disturbed;
+			r[k].payload_received += (router_received() - received) * payload;
+			r[k].payload_summed += router_summed() - summed;
+			stages_slice(stages[k]);
+		}
+	}
+	rates_take(&io_rates, &io_cycles, &io_mpps, NULL);
+	router_stats(&nat);
+	for (enum gro k = 0; k < GRO_KINDS; k++) {
+		rates_take(&rates[k], &r[k].cycles, &r[k].mpps, &r[k].cycles_min);
+		r[k].gro = k;
+		r[k].io_mpps = io_mpps;
+		r[k].io_cycles = io_cycles;
+		for (unsigned s = 0; s < STAGES; s++)
+			r[k].stages[s] = series_median(&stages[k][s]);
+		r[k].has_stages = stages[k][0].n > 0;
+		/* the source, and not io: payloads that come from memory drive headers out */
+		r[k].cycles = RTE_MAX(0, r[k].cycles - r[k].stages[STAGE_RECEIVE]);
+		r[k].cycles_min = RTE_MAX(0, r[k].cycles_min - r[k].stages[STAGE_RECEIVE]);
+		r[k].drops = router_drops() - drops;
+		r[k].sessions = nat.sessions;
+		r[k].bytes_per_session =
+			nat.max_sessions > 0 ? (double)nat.memory_bytes / nat.max_sessions : 0;
 	}
 }
 

@@ -7,6 +7,7 @@
 #define TP_PERF_BENCH_H
 
 #include "forward.h"
+#include "router.h"
 
 /* Medians over the slices of one run. Cycles are TSC ticks. */
 struct result {
@@ -19,6 +20,7 @@ struct result {
 	uint32_t sessions;
 	double bytes_per_session;
 	uint64_t payload_received, payload_summed;
+	enum gro gro;
 	unsigned slices,
 		disturbed; /* of the measured mode; disturbed: the kernel took the core meanwhile */
 };
@@ -45,6 +47,8 @@ void bench_measure(const struct options *o, struct result *r,
 		   void (*period)(const struct options *o));
 void bench_interrupt(void);
 bool bench_interrupted(void);
+/* As bench_measure(), for mode gro, with all kinds by turns. */
+void bench_measure_gro(const struct options *o, struct result r[GRO_KINDS]);
 
 /* Forwards in the background, by turns of the mode or others, until bench_stop(). That returns
  * whether the kernel took a core away meanwhile. */

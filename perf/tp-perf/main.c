@@ -62,6 +62,17 @@ static int measure(const struct options *o)
 	signal(SIGTERM, on_signal);
 	if (options_trials(o))
 		return latency_run(stdout, o) ? 0 : 1;
+	if (o->mode == MODE_GRO) {
+		struct result kinds[GRO_KINDS];
+
+		bench_measure_gro(o, kinds);
+		if (o->json)
+			for (unsigned k = 0; k < GRO_KINDS; k++)
+				report_json(stdout, o, &kinds[k]);
+		else
+			report_gro_text(stdout, o, kinds);
+		return 0;
+	}
 	bench_measure(o, &r, o->json ? NULL : report_period);
 	if (o->json) {
 		report_json(stdout, o, &r);

@@ -17,6 +17,7 @@ static const char *const modes[MODE_COUNT] = {
 	[MODE_NAT44] = "nat44",
 	[MODE_NAT44_SETUP] = "nat44-setup",
 	[MODE_STATIC] = "static",
+	[MODE_GRO] = "gro",
 	[MODE_MIXED] = "mixed",
 };
 
@@ -61,7 +62,9 @@ const char *generator_name(enum generator g)
 
 const char *mode_without_trials(enum mode mode)
 {
-	return mode == MODE_NAT44_SETUP ? "its table of sessions is full in no time" : NULL;
+	return mode == MODE_NAT44_SETUP ? "its table of sessions is full in no time"
+	       : mode == MODE_GRO	? "what it measures is cycles"
+					: NULL;
 }
 
 bool options_loads(struct options *o, const char *text)
@@ -97,8 +100,9 @@ void options_usage(const char *program)
 	       "0@0,1@1 --no-pci --\n"
 	       "\n"
 	       "As in dpdk-testpmd:\n"
-	       "  --forward-mode MODE     io, mac, 5tswap, csum, route, nat44, nat44-setup, static "
-	       "or mixed (nat44)\n"
+	       "  --forward-mode MODE     io, mac, 5tswap, csum, route, nat44, nat44-setup, "
+	       "static, "
+	       "gro or mixed (nat44)\n"
 	       "  --nb-cores N            worker lcores that forward (1)\n"
 	       "  --burst N               packets received at once, 1 to %u (%u)\n"
 	       "  --rxq N, --txq N        queues of each port (as many as --nb-cores)\n"
@@ -118,6 +122,11 @@ void options_usage(const char *program)
 	       "  --routes N              routes: one default route, else N random /24 networks, "
 	       "to %u (1)\n"
 	       "  --rules N               translation rules, the last one matches, to %u (1)\n"
+	       "                          (mode gro: 0 for routing only)\n"
+	       "  --payload WHERE         mode gro: warm, the payloads lie in the worker's cache, "
+	       "or "
+	       "cold (warm)\n"
+	       "  --rx-csum               mode gro: the device vouches for the checksums\n"
 	       "  --pcap FILE             send the IPv4 frames of a capture instead of flows, in "
 	       "their order\n"
 	       "  --write-pcap FILE       write the frames of these flows to a capture (for "
@@ -202,6 +211,8 @@ enum {
 	OPT_DIRECTION,
 	OPT_ROUTES,
 	OPT_RULES,
+	OPT_PAYLOAD,
+	OPT_RX_CSUM,
 	OPT_PCAP,
 	OPT_WRITE_PCAP,
 	OPT_DURATION,
@@ -237,6 +248,8 @@ static const struct option longs[] = {
 	{"direction", required_argument, NULL, OPT_DIRECTION},
 	{"routes", required_argument, NULL, OPT_ROUTES},
 	{"rules", required_argument, NULL, OPT_RULES},
+	{"payload", required_argument, NULL, OPT_PAYLOAD},
+	{"rx-csum", no_argument, NULL, OPT_RX_CSUM},
 	{"pcap", required_argument, NULL, OPT_PCAP},
 	{"write-pcap", required_argument, NULL, OPT_WRITE_PCAP},
 	{"duration", required_argument, NULL, OPT_DURATION},
@@ -280,7 +293,7 @@ static void set(struct options *o, int option, const char *name, const char *arg
 
 		if (mode < 0)
 			bad("there is no forward mode '%s': io, mac, 5tswap, csum, route, nat44, "
-			    "nat44-setup, static, mixed",
+			    "nat44-setup, static, gro, mixed",
 			    arg);
 		o->mode = (enum mode)mode;
 		break;
@@ -317,6 +330,7 @@ static void set(struct options *o, int option, const char *name, const char *arg
 		break;
 	case OPT_FLOWS:
 		o->flows = (uint32_t)number(name, arg, 10, 1, FLOWS_MAX);
+		o->flows_set = true;
 		break;
 	case OPT_FRAME:
 		o->frame = (uint16_t)number(name, arg, 10, FRAME_MIN, FRAME_MAX);
@@ -329,7 +343,15 @@ static void set(struct options *o, int option, const char *name, const char *arg
 		o->routes = (uint32_t)number(name, arg, 10, 1, ROUTES_MAX);
 		break;
 	case OPT_RULES:
-		o->rules = (uint32_t)number(name, arg, 10, 1, RULES_MAX);
+		o->rules = (uint32_t)number(name, arg, 10, 0, RULES_MAX);
+		break;
+	case OPT_PAYLOAD:
+		o->payload_cold = strcmp(arg, "cold") == 0;
+		if (!o->payload_cold && strcmp(arg, "warm") != 0)
+			bad("--payload takes warm or cold, not '%s'", arg);
+		break;
+	case OPT_RX_CSUM:
+		o->rx_csum = true;
 		break;
 	case OPT_PCAP:
 		o->pcap = arg;
@@ -418,6 +440,12 @@ static void check(const struct options *o, bool direction_set)
 		bad("mode mixed has frames of its own sizes (IMIX): --frame does not go with it");
 	if (o->mode == MODE_NAT44_SETUP && o->direction != DIR_OUT)
 		bad("mode nat44-setup makes sessions from inside: --direction out");
+	if (o->mode == MODE_GRO && (o->direction != DIR_OUT || o->nb_cores > 1 || o->pcap != NULL))
+		bad("mode gro goes out, by one worker, with connections of its own: no "
+		    "--direction, "
+		    "--nb-cores, --pcap");
+	if (o->mode != MODE_GRO && (o->payload_cold || o->rx_csum || o->rules == 0))
+		bad("--payload, --rx-csum and --rules 0 are for mode gro");
 	if (o->pcap != NULL && o->frame_set)
 		bad("--frame does not go with --pcap: frames are as long as in the capture");
 	if (o->pcap != NULL && o->mode == MODE_NAT44_SETUP)
@@ -482,6 +510,10 @@ void options_parse(struct options *o, int argc, char **argv)
 		bad("'%s' is no option", argv[optind]);
 	if (o->direction == 0)
 		o->direction = o->mode == MODE_MIXED ? DIR_BOTH : DIR_OUT;
+	if (o->mode == MODE_GRO && !o->frame_set)
+		o->frame = FRAME_MAX;
+	if (o->mode == MODE_GRO && !o->flows_set)
+		o->flows = 8;
 	if (o->rxq == 0)
 		o->rxq = (uint16_t)o->nb_cores;
 	if (o->txq == 0)

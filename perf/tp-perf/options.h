@@ -25,6 +25,7 @@ enum mode {
 	MODE_NAT44,	  /* ... source translation, sessions there already */
 	MODE_NAT44_SETUP, /* ... source translation, each packet a new session */
 	MODE_STATIC,	  /* ... static 1:1 translation */
+	MODE_GRO,	  /* ... segments of TCP connections, merged and not, three results */
 	MODE_MIXED, /* ... source translation, IMIX frames, both directions, 1 % new sessions */
 	MODE_COUNT
 };
@@ -51,7 +52,9 @@ struct options {
 	uint16_t rxd, txd, rxq, txq;
 	uint64_t portmask;
 	uint32_t nat_timeout_s; /* of UDP, in mode mixed: how long its new sessions stay */
-	bool json, interactive, auto_start, frame_set;
+	bool json, interactive, auto_start, frame_set, flows_set;
+	bool payload_cold,
+		rx_csum; /* mode gro: payloads from memory; the device vouches for checksums */
 	const char *pcap, *write_pcap, *cmdline_file;
 	/* trials */
 	bool ndr, latency;

@@ -47,7 +47,7 @@ static uint16_t device_tx(void *queue, struct rte_mbuf **m, uint16_t n)
 
 /* ---- our own --------------------------------------------------------------------------------- */
 
-static void pile_fill(struct pile *p, unsigned n)
+void ports_pile_fill(struct pile *p, unsigned n)
 {
 	while (p->n < n && rte_mempool_get(p->pool, (void **)&p->m[p->n]) == 0)
 		p->n++;
@@ -91,11 +91,16 @@ static uint16_t own_rx(void *queue, struct rte_mbuf **m, uint16_t n)
 	const struct frames *f = q->frames;
 	struct pile *p = q->pile;
 
+	if (unlikely(q->own_rx != NULL)) {
+		n = q->own_rx(q, m, n);
+		count_rx(q, n);
+		return n;
+	}
 	if (f == NULL)
 		return 0;
 	n = RTE_MIN(n, q->burst);
 	if (unlikely(p->n < n)) {
-		pile_fill(p, n);
+		ports_pile_fill(p, n);
 		n = (uint16_t)p->n;
 	}
 	p->n -= n;
@@ -134,6 +139,10 @@ static uint16_t own_tx(void *queue, struct rte_mbuf **m, uint16_t n)
 	q->tx_packets += n;
 	for (uint16_t i = 0; unlikely(q->sent != NULL) && i < n; i++)
 		q->sent(q->sent_arg, m[i]);
+	if (unlikely(q->own_tx != NULL)) {
+		q->own_tx(q, m, n);
+		return n;
+	}
 	if (unlikely(p->n + n > PILE_ROOM)) {
 		rte_mempool_put_bulk(p->pool, (void **)m, n);
 		return n;
@@ -165,7 +174,19 @@ void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once,
 		q->once = once;
 		q->fresh = fresh;
 		q->fresh_in = FRESH_EACH;
+		q->own_rx = NULL;
+		q->own_tx = NULL;
 	}
+}
+
+void ports_own(unsigned i, uint16_t (*rx)(struct queue *q, struct rte_mbuf **m, uint16_t n),
+	       void (*tx)(struct queue *q, struct rte_mbuf **m, uint16_t n), void *arg)
+{
+	struct queue *q = &ports.queues[i][0];
+
+	q->own_rx = rx;
+	q->own_tx = tx;
+	q->own_arg = arg;
 }
 
 bool ports_fed(void)

@@ -43,6 +43,10 @@ struct queue {
 	uint32_t fresh_at, fresh_in;
 	struct rte_ether_hdr eth;
 	uint64_t rearm;
+	/* NULL, or makes and takes back packets instead (ports_own()) */
+	uint16_t (*own_rx)(struct queue *q, struct rte_mbuf **m, uint16_t n);
+	void (*own_tx)(struct queue *q, struct rte_mbuf **m, uint16_t n);
+	void *own_arg;
 	void (*sent)(void *arg, struct rte_mbuf *m); /* NULL, or sees each packet */
 	void *sent_arg;
 } __rte_cache_aligned;
@@ -74,6 +78,12 @@ void ports_set_burst(uint16_t burst);
  * every n-th. */
 void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once,
 		const struct options *fresh);
+/* Our own port index i gets its packets from rx and gives them to tx, until ports_feed(). One
+ * queue. */
+void ports_own(unsigned i, uint16_t (*rx)(struct queue *q, struct rte_mbuf **m, uint16_t n),
+	       void (*tx)(struct queue *q, struct rte_mbuf **m, uint16_t n), void *arg);
+/* The buffers that the pile lacks to n, as far as there are any. */
+void ports_pile_fill(struct pile *p, unsigned n);
 /* All frames of all tables fed once are out. */
 bool ports_fed(void);
 void ports_watch(unsigned i, void (*sent)(void *arg, struct rte_mbuf *m), void *arg);

@@ -15,6 +15,8 @@ void report_forward_stats(FILE *out, const struct options *o);
 /* The flat numbers each --stats-period: ports, stages, bursts. */
 void report_period(const struct options *o);
 void report_text(FILE *out, const struct options *o, const struct result *r);
+/* Of mode gro, one beside the other. */
+void report_gro_text(FILE *out, const struct options *o, const struct result r[GRO_KINDS]);
 void report_json(FILE *out, const struct options *o, const struct result *r);
 
 #endif /* TP_PERF_REPORT_H */

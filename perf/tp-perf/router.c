@@ -164,6 +164,7 @@ static bool set_rules(const struct options *o, uint16_t outside)
 	nat_conf_defaults(&conf);
 	conf.rules = rules;
 	conf.n_rules = o->rules;
+	conf.tcp_loose = o->mode == MODE_GRO;
 	if (o->mode != MODE_STATIC) {
 		conf.pools = &pool;
 		conf.n_pools = 1;
@@ -186,8 +187,10 @@ static bool make_workers(const struct options *o, const unsigned *lcores)
 	if (o->mode == MODE_NAT44_SETUP)
 		dp.params.max_sessions += o->flows / SETUP_SPARE;
 	for (unsigned i = 0; i < dp.n_workers; i++) {
-		dp.workers[i] = worker_create(i, lcores[i],
-					      i == dp.nat_owner && mode_translates(o->mode), &err);
+		dp.workers[i] =
+			worker_create(i, lcores[i],
+				      i == dp.nat_owner && mode_translates(o->mode) && o->rules > 0,
+				      &err);
 		if (dp.workers[i] == NULL) {
 			fprintf(stderr, "tp-perf: %s\n", err.msg);
 			return false;
@@ -216,7 +219,8 @@ bool router_build(const struct options *o, const unsigned *lcores)
 	set_neighbour(NH_INSIDE, 0, 0xaa);
 	for (unsigned i = 0; i < GATEWAYS; i++)
 		set_neighbour(NH_OUTSIDE + i, outside, (uint8_t)i);
-	if (!set_routes(o) || (mode_translates(o->mode) && !set_rules(o, outside)) ||
+	if (!set_routes(o) ||
+	    (mode_translates(o->mode) && o->rules > 0 && !set_rules(o, outside)) ||
 	    !make_workers(o, lcores))
 		return false;
 	atomic_store(&dp.snapshot, snap);
@@ -244,6 +248,27 @@ void router_clear(void)
 	rte_fib_free(snap->fib);
 	free(snap);
 	snap = NULL;
+}
+
+void router_gro(enum gro gro)
+{
+	struct dp_iface *in = &snap->ifaces[0];
+	struct dp_port *out = &snap->ports[snap->ifaces[ports.n > 1 ? 1 : 0].port];
+
+	in->flags = IFACE_PRESENT | (gro != GRO_OFF ? IFACE_GRO : 0);
+	snap->ports[in->port].gro = gro != GRO_OFF;
+	out->tso_segs = gro == GRO_TSO ? UINT16_MAX : 0;
+	out->tso_ip_csum = gro == GRO_TSO;
+}
+
+uint64_t router_received(void)
+{
+	return dp.counters[0]->iface[0].rx_packets;
+}
+
+uint64_t router_summed(void)
+{
+	return dp.counters[0]->events[FWD_E_gro_payload_bytes_summed];
 }
 
 void router_end_sessions(void)
