@@ -22,7 +22,7 @@ test=(
 	libcmocka-dev python3-scapy tshark coturn valgrind
 )
 perf=(
-	gnuplot-nox valgrind dpdk
+	gnuplot-nox valgrind dpdk python3-scapy
 )
 
 packages=()
