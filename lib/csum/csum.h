@@ -23,6 +23,10 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Of a shared library, these names are public and no others. */
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 #ifdef __cplusplus
 extern "C" {
 #define CSUM_RESTRICT
@@ -397,6 +401,9 @@ int csum_select(const char *name);
 
 #ifdef __cplusplus
 }
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility pop
 #endif
 
 #endif /* TURNPIKE_CSUM_H */
