@@ -247,6 +247,7 @@ static void choose_subjects(void)
 	if (opt.peers && !opt.copy) {
 #ifdef CSUM_PERF_PEERS
 		add("peer:rte_raw_cksum:native", KIND_SUM)->sum = peer_native;
+		add("peer:rte_raw_cksum:avx2", KIND_SUM)->sum = peer_avx2;
 		add("peer:rte_raw_cksum:sse42", KIND_SUM)->sum = peer_sse42;
 #else
 		fprintf(stderr, "csum-perf: built without DPDK's headers, so without --peers\n");

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 uint32_t peer_native(const void *buf, size_t len, uint32_t sum);
+uint32_t peer_avx2(const void *buf, size_t len, uint32_t sum);
 uint32_t peer_sse42(const void *buf, size_t len, uint32_t sum);
 
 #endif
