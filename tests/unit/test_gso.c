@@ -398,6 +398,41 @@ static void test_left_to_a_device_with_tso(void **state)
 	assert_int_equal(router_events(FWD_E_fragments_out), 14);
 }
 
+/* 802.1Q on the way out, cut here and by the device: the same frames with a tag in them. */
+static void test_tagged(void **state)
+{
+	static uint8_t whole[70000];
+	struct dp_port *wan = &snap->ports[snap->ifaces[WAN].port];
+	struct rte_mbuf *m;
+	unsigned len;
+
+	(void)state;
+	snap->ifaces[WAN].vlan = 7;
+	for (unsigned trial = 0; trial < 2; trial++) {
+		wan->tso_segs = trial == 0 ? 0 : 64;
+		feed(0, &PLAIN);
+		for (unsigned n = 0; (len = segment(&PLAIN, n, false, due)) > 0; n++) {
+			if (trial == 0 || n == 0)
+				assert_int_equal(rte_eth_rx_burst(snap->ifaces[WAN].port, 0, &m, 1),
+						 1);
+			if (trial == 0) {
+				assert_int_equal(m->pkt_len, len + 4);
+				assert_non_null(rte_pktmbuf_read(m, 0, len + 4, got));
+				if (m->nb_segs == 1)
+					memcpy(got, rte_pktmbuf_mtod(m, void *), len + 4);
+				rte_pktmbuf_free(m);
+			} else {
+				assert_int_equal(the_device_cuts(m, n, whole, got), len + 4);
+			}
+			assert_memory_equal(got, due, 12);
+			assert_memory_equal(got + 12, "\x81\x00\x00\x07", 4);
+			assert_memory_equal(got + 16, due + 12, len - 12);
+		}
+	}
+	rte_pktmbuf_free(m);
+	snap->ifaces[WAN].vlan = 0;
+}
+
 static void test_no_buffers_left(void **state)
 {
 	static struct rte_mbuf *taken[8192];
@@ -458,6 +493,7 @@ int main(void)
 		T(test_what_is_no_tcp_is_an_ordinary_packet),
 		T(test_held_for_a_neighbour_in_segments),
 		T(test_left_to_a_device_with_tso),
+		T(test_tagged),
 		T(test_no_buffers_left),
 		T(test_gro_leaves_them_alone_and_in_their_place),
 	};
