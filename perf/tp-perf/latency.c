@@ -23,6 +23,7 @@ struct tally {
 
 static struct trial_result last; /* histograms are large */
 static struct tally undisturbed, all;
+static double core_ns; /* before these trials */
 
 /* Less was offered than asked. */
 static bool slow(double mpps)
@@ -69,10 +70,10 @@ static void print_head(FILE *out, const struct options *o)
 {
 	fprintf(out,
 		"\n%s: %u flows, frames of %u bytes, %s, bursts of %u, %u worker%s, %u routes, %u "
-		"rules, %s; generator on %s\n",
+		"rules, %s; generator on %s, %.0f ns from core to core\n",
 		mode_name(o->mode), o->flows, o->frame, direction_name(o->direction), o->burst,
 		bench_lanes(), bench_lanes() > 1 ? "s" : "", o->routes, o->rules,
-		ports.own ? "queues of its own" : "ports given", trial_generator());
+		ports.own ? "queues of its own" : "ports given", trial_generator(), core_ns);
 }
 
 static void print_json_head(FILE *out, const struct options *o, const char *bench)
@@ -81,10 +82,10 @@ static void print_json_head(FILE *out, const struct options *o, const char *benc
 		"{\"bench\":\"%s\",\"mode\":\"%s\",\"flows\":%u,\"frame\":%u,\"direction\":\"%s\","
 		"\"burst\":%u,\"workers\":%u,\"routes\":%u,\"rules\":%u,\"ports\":\"%s\",\"rxd\":%"
 		"u,"
-		"\"generator\":\"%s\"",
+		"\"generator\":\"%s\",\"core_to_core_ns\":%.1f",
 		bench, mode_name(o->mode), o->flows, o->frame, direction_name(o->direction),
 		o->burst, bench_lanes(), o->routes, mode_translates(o->mode) ? o->rules : 0,
-		ports.own ? "own" : "given", o->rxd, trial_generator());
+		ports.own ? "own" : "given", o->rxd, trial_generator(), core_ns);
 }
 
 static void print_ndr(FILE *out, const struct options *o, const struct ndr_found *f, double flood)
@@ -125,7 +126,9 @@ static double find_rate(FILE *out, const struct options *o)
 	if (last.received == 0) {
 		fprintf(stderr, "tp-perf: of %" PRIu64 " frames offered none came back%s\n",
 			last.offered,
-			ports.own ? "" : ": the ports need loops or cables as --help says");
+			ports.own ? ""
+				  : ": two ports need a loop each, four a cable from the "
+				    "third to the first and the fourth to the second");
 		return 0;
 	}
 	s.first = (double)last.received / last.seconds / 1e6;
@@ -175,7 +178,7 @@ static void print_table_head(FILE *out, const struct options *o)
 	fprintf(out,
 		"  Microseconds from when a frame is due before the router until %s:\n"
 		"    load     Mpps  median     99%%   99.9%%   least    most    PDV   generator  "
-		"frames       lost\n",
+		"frames       lost  core to core, ns\n",
 		ports.own ? "the worker hands it to the port" : "it is received behind it");
 	if (o->rate_mpps > 0)
 		fprintf(out, "    (of %g Mpps)\n", o->rate_mpps);
@@ -211,9 +214,10 @@ static void print_load(FILE *out, const struct options *o, double full, uint32_t
 	}
 	fprintf(out,
 		"    %3u%% %8.4g %7.2f %7.2f %7.2f %7.2f %7.1f %6.2f  %5.2f %5.2f %8" PRIu64
-		" %10" PRIu64,
+		" %10" PRIu64 " %5.0f",
 		percent, mpps, part(h, 50000), part(h, 99000), p999, least, us(h->max),
-		p999 - least, part(&a->late, 50000), part(&a->late, 99900), a->received, lost);
+		p999 - least, part(&a->late, 50000), part(&a->late, 99900), a->received, lost,
+		core_ns);
 	if (all.trials > undisturbed.trials)
 		fprintf(out, "  (%u of %u trials disturbed%s)", all.trials - undisturbed.trials,
 			all.trials, a == &all ? "" : ", left out");
@@ -225,6 +229,7 @@ static bool measure_load(FILE *out, const struct options *o, double full, uint32
 	uint64_t until = rte_get_tsc_cycles() + o->duration_s * rte_get_tsc_hz();
 	double mpps = full * percent / 100;
 
+	core_ns = trial_core_to_core_ns();
 	tally_clear(&undisturbed);
 	tally_clear(&all);
 	do {
@@ -245,6 +250,7 @@ static bool measure(FILE *out, const struct options *o)
 {
 	double full = o->rate_mpps;
 
+	core_ns = trial_core_to_core_ns();
 	if (!o->json)
 		print_head(out, o);
 	if (full == 0)

@@ -24,6 +24,8 @@
 #define TIME_MARK      1 /* in the lowest bit of a word that is no frame */
 #define LAUNCH_MS      1 /* from launching to the first frame */
 #define WAIT_US	       100
+#define PINGS	       4000
+#define PING_MS	       20 /* for all of them, where a CPU is shared */
 
 /* In place of an own port's queues of the same number. */
 struct wire {
@@ -367,23 +369,29 @@ static void find_ends(void)
 	}
 }
 
-static void launch(void)
+/* Runs fn on the generator's lcore, which is none of the workers'. */
+static void on_generator(lcore_function_t *fn)
 {
-	if (t.generator == GENERATOR_WORKER) {
-		bench_run(turn_with_generator);
-		while (t.phase != DONE && !bench_interrupted())
-			usleep(WAIT_US);
-		return;
-	}
-	bench_run(t.turn);
 	if (t.generator == GENERATOR_MAIN) {
-		generator_loop(NULL);
+		fn(NULL);
 		return;
 	}
-	rte_eal_remote_launch(generator_loop, NULL, t.lcore);
+	rte_eal_remote_launch(fn, NULL, t.lcore);
 	while (rte_eal_get_lcore_state(t.lcore) == RUNNING)
 		usleep(WAIT_US);
 	rte_eal_wait_lcore(t.lcore);
+}
+
+static void launch(void)
+{
+	if (t.generator != GENERATOR_WORKER) {
+		bench_run(t.turn);
+		on_generator(generator_loop);
+		return;
+	}
+	bench_run(turn_with_generator);
+	while (t.phase != DONE && !bench_interrupted())
+		usleep(WAIT_US);
 }
 
 /* ms 0: until all tables are through. */
@@ -419,6 +427,53 @@ void trial_learn(void)
 	static struct trial_result r;
 
 	run(LEARN_PPS, 0, 0, &r);
+}
+
+/* ---- from core to core ----------------------------------------------------------------------- */
+
+static struct {
+	_Atomic uint64_t ball; /* odd: the worker is to return it */
+	struct hist times;
+} ping __rte_cache_aligned;
+
+static unsigned turn_pong(struct lane *l)
+{
+	uint64_t ball = atomic_load_explicit(&ping.ball, memory_order_acquire);
+
+	if (l->id == 0 && (ball & 1))
+		atomic_store_explicit(&ping.ball, ball + 1, memory_order_release);
+	return 0;
+}
+
+static int ping_loop(void *arg)
+{
+	uint64_t end = rte_rdtsc() + PING_MS * rte_get_tsc_hz() / 1000;
+
+	RTE_SET_USED(arg);
+	for (uint64_t n = 0; n < PINGS; n++) {
+		uint64_t from = rte_rdtsc_precise(), now;
+
+		atomic_store_explicit(&ping.ball, 2 * n + 1, memory_order_release);
+		while (atomic_load_explicit(&ping.ball, memory_order_acquire) != 2 * n + 2) {
+			if (rte_rdtsc() > end)
+				return 0;
+		}
+		now = rte_rdtsc_precise();
+		hist_add(&ping.times, now - from);
+	}
+	return 0;
+}
+
+double trial_core_to_core_ns(void)
+{
+	if (t.generator == GENERATOR_WORKER)
+		return 0;
+	ping.ball = 0;
+	hist_clear(&ping.times);
+	bench_run(turn_pong);
+	on_generator(ping_loop);
+	bench_stop();
+	return (double)hist_quantile(&ping.times, 50000) * 1e9 / 2 / (double)rte_get_tsc_hz();
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

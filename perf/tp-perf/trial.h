@@ -27,6 +27,11 @@ void trial_close(void);
 /* Who offers and takes back: an "lcore" of its own, the "main" one, or the "worker" besides. */
 const char *trial_generator(void);
 
+/* Nanoseconds, a median, for a cache line from the generator's core to the worker's: what every
+ * frame pays a few times, and where virtual CPUs are moved, not the same from one minute to the
+ * next. 0: they are one, or share a CPU so that it can't be told. */
+double trial_core_to_core_ns(void);
+
 /* Tables fed once are sent through, slowly; bench_prepare()'s watcher sees what comes back. */
 void trial_learn(void);
 /* Offers mpps for warm_ms, which does not count, and for ms. */
