@@ -107,9 +107,10 @@ if ((good)); then
 	suite unit 600 tests/harness/unit
 	suite pcap 600 tests/pcap/run
 	suite instructions 120 perf/callgrind-check --build build
-	# a second worker: what it receives is handed over, what the first one sends may have to be
+	# several workers: what one receives may be another's to translate, or to send
 	suite workers 600 tests/pcap/run --workers 2 --prefix workers/pcap -k test_cases -k test_forwarding \
 		-k test_icmp -k test_arp -k test_nat
+	suite workers4 600 tests/pcap/run --workers 4 --prefix workers4/pcap -k test_cases -k test_workers -k test_nat.Nat
 	suite live 900 tests/live/run
 fi
 if ((asan)); then

@@ -768,7 +768,7 @@ static json_t *workers(void)
 		if (info.cpu >= 0)
 			put_number(o, "cpu", (uint64_t)info.cpu);
 		put_number(o, "rx_queues", info.rx_queues);
-		put_bool(o, "nat", info.nat_owner);
+		put_number(o, "sessions", info.sessions);
 		put_number(o, "packets", info.packets);
 		put_number(o, "bursts", info.bursts);
 		put_number(o, "busy_percent", (uint64_t)(info.busy * 100.0 + 0.5));

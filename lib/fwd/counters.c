@@ -9,6 +9,7 @@
 
 #include "counters.h"
 #include "iface.h"
+#include "sessions.h"
 #include "worker_ctx.h"
 
 static struct dp_counters *zero[FWD_MAX_WORKERS + 1]; /* as at the last reset; NULL: never */
@@ -205,7 +206,7 @@ int fwd_worker_info(unsigned worker, struct fwd_worker_info *out)
 		.lcore = w->lcore,
 		.cpu = rte_lcore_to_cpu_id((int)w->lcore),
 		.rx_queues = snap->workers[worker].n_rxq,
-		.nat_owner = worker == dp.nat_owner,
+		.sessions = sessions_of(worker),
 		.packets = atomic_load_explicit(&w->packets, memory_order_relaxed),
 		.bursts = atomic_load_explicit(&w->bursts, memory_order_relaxed),
 		.busy = total > total_seen[worker] ? (double)(busy - busy_seen[worker]) /

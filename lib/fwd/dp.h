@@ -140,14 +140,22 @@ enum punt_kind {
 		    * whose next hop nh is unresolved or a glean */
 };
 
+/* On a hand-over ring: what is left to do. */
+enum handover_kind {
+	HANDOVER_ANY,	      /* nobody has asked yet whose it is */
+	HANDOVER_OWNED,	      /* it is this worker's */
+	HANDOVER_SOURCE,      /* its source is, and its destination another one's */
+	HANDOVER_DESTINATION, /* its destination is; its source is translated */
+};
+
 /* In the private area of each mbuf of our pool. */
 struct fwd_mbuf_priv {
 	uint16_t iface;	   /* ingress interface; on an inject ring: egress interface */
-	uint8_t kind;	   /* enum punt_kind */
+	uint8_t kind;	   /* enum punt_kind, or enum handover_kind */
 	uint8_t worker;	   /* that handed it to control */
 	uint32_t nh;	   /* PUNT_HOLD: index of the next hop */
 	rte_be32_t dst_be; /* PUNT_HOLD: destination, for NH_GLEAN */
-	uint32_t pad2;
+	uint32_t rule_id;  /* HANDOVER_SOURCE: the rule that translates it */
 };
 
 static inline struct fwd_mbuf_priv *fwd_priv(struct rte_mbuf *m)
@@ -189,15 +197,15 @@ struct fwd_dp {
 	int punt_event_fd;     /* eventfd: the punt ring has something */
 	_Atomic bool punt_signalled;
 	unsigned n_workers;
-	unsigned nat_owner; /* the worker that translates */
+	struct nat_shared *nat_shared; /* what workers that translate share; NULL: one does */
 	struct dp_counters
 		*counters[FWD_MAX_WORKERS + 1]; /* the last one in use, [n_workers]: control's */
 	struct worker *workers[FWD_MAX_WORKERS];
-	struct rte_ring *inject[FWD_MAX_WORKERS]; /* frames ready to send, complete with Ethernet
-						   * header; priv->iface: egress; many producers
-						   * (control, workers) */
-	struct rte_ring
-		*handover[FWD_MAX_WORKERS]; /* received datagrams for the owner to translate */
+	struct rte_ring *inject[FWD_MAX_WORKERS];   /* frames ready to send, complete with Ethernet
+						     * header; priv->iface: egress; many producers
+						     * (control, workers) */
+	struct rte_ring *handover[FWD_MAX_WORKERS]; /* datagrams for their owner to translate; many
+						     * producers (workers, control) */
 	void (*log)(enum fwd_log_level level, const char *msg);
 	struct fwd_params params;
 };

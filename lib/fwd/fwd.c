@@ -77,9 +77,17 @@ static int start_workers(struct fwd_err *err)
 {
 	unsigned lcore, id = 0;
 
+	if (dp.n_workers > 1) {
+		dp.nat_shared = worker_shared_nat(dp.n_workers);
+		if (dp.nat_shared == NULL)
+			return dp_err(err, -ENOMEM,
+				      "no memory for the NAT ports of %u workers: reserve more "
+				      "huge pages, or set fewer 'nat set max-sessions'",
+				      dp.n_workers);
+	}
 	RTE_LCORE_FOREACH_WORKER(lcore)
 	{
-		dp.workers[id] = worker_create(id, lcore, id == dp.nat_owner, err);
+		dp.workers[id] = worker_create(id, lcore, true, err);
 		if (dp.workers[id] == NULL)
 			return -ENOMEM;
 		id++;
@@ -146,6 +154,7 @@ void fwd_stop(void)
 		drain(dp.inject[i]);
 		drain(dp.handover[i]);
 	}
+	nat_shared_destroy(dp.nat_shared);
 	drain(dp.punt);
 	if (dp.punt_event_fd >= 0)
 		close(dp.punt_event_fd);

@@ -321,7 +321,7 @@ struct fwd_worker_info {
 	unsigned lcore;
 	int cpu;
 	unsigned rx_queues;
-	bool nat_owner;
+	uint32_t sessions; /* NAT sessions that it has */
 	uint64_t packets; /* received */
 	uint64_t bursts;  /* receive calls that gave packets */
 	double busy;	  /* share of time with work since the last call, 0..1 */

@@ -8,6 +8,7 @@
 #include "csum.h"
 #include "icmp.h"
 #include "output.h"
+#include "steer.h"
 
 #define ICMP_DATAGRAM_MAX 576 /* RFC 1812 4.3.2.3 */
 #define ICMP_TTL	  64
@@ -116,7 +117,10 @@ void icmp_error(struct worker *w, const struct pkt *p, uint8_t type, uint8_t cod
 	if (e == NULL)
 		return;
 	w->counters->events[FWD_E_icmp_errors_out]++;
-	output_own(w, e, p->nat.iface);
+	if (unlikely(p->nat.flags & NAT_PKT_DESTINATION))
+		steer_error(w, e, p->nat.iface);
+	else
+		output_own(w, e, p->nat.iface);
 }
 
 void icmp_host_unreachable(struct rte_mbuf *m)
@@ -143,7 +147,8 @@ void icmp_host_unreachable(struct rte_mbuf *m)
 	/* the datagram was translated before it was held: its error goes the way of one from
 	 * outside, so that the quote and the address that it goes to are translated back */
 	fwd_priv(e)->iface = ingress;
-	if (rte_ring_mp_enqueue(dp.handover[dp.nat_owner], e) != 0)
+	fwd_priv(e)->kind = HANDOVER_ANY;
+	if (rte_ring_mp_enqueue(dp.handover[0], e) != 0)
 		rte_pktmbuf_free(e);
 	else
 		c->events[FWD_E_icmp_errors_out]++;

@@ -27,6 +27,24 @@ static inline uint32_t output_member(uint32_t nh, const struct nat_key *key)
 	return n->members[((h >> 32) * n->n_members) >> 32];
 }
 
+/* What routing says of a next hop, in lib/nat's words. */
+static inline int output_egress(uint32_t nh)
+{
+	const struct fwd_nexthop *n = &dp.nexthops[nh];
+
+	switch (n->type) {
+	case NH_LOCAL:
+		return NAT_EGRESS_LOCAL;
+	case NH_GLEAN:
+	case NH_NEIGHBOUR:
+		return n->iface;
+	case NH_GROUP:
+		return dp.nexthops[n->members[0]].iface;
+	default:
+		return -1;
+	}
+}
+
 /* Sends m (at its IPv4 header, TTL and translation done) to next hop nh, which is of type NH_GLEAN
  * or NH_NEIGHBOUR; ingress is for the counters, dst_be for NH_GLEAN. Takes the mbuf. */
 void output_send(struct worker *w, struct rte_mbuf *m, uint32_t nh, rte_be32_t dst_be,

@@ -17,6 +17,7 @@
 #include "local.h"
 #include "output.h"
 #include "parse.h"
+#include "steer.h"
 #include "tso.h"
 #include "tx.h"
 #include "worker.h"
@@ -91,40 +92,12 @@ static void drop_nat(struct worker *w, struct pkt *p)
 	worker_drop(w, p->m, p->nat.iface, FWD_D_NAT + p->nat.reason - 1);
 }
 
-/* What routing says of a next hop, in lib/nat's words. */
-static int egress_of(uint32_t nh)
-{
-	const struct fwd_nexthop *n = &dp.nexthops[nh];
-
-	switch (n->type) {
-	case NH_LOCAL:
-		return NAT_EGRESS_LOCAL;
-	case NH_GLEAN:
-	case NH_NEIGHBOUR:
-		return n->iface;
-	case NH_GROUP:
-		return dp.nexthops[n->members[0]].iface;
-	default:
-		return -1;
-	}
-}
-
 /* A packet without a session, while translation is on. False: it is gone. */
 static bool translate_miss(struct worker *w, struct pkt *p)
 {
 	struct nat_pkt *n = &p->nat;
-	int egress = egress_of(output_member(p->nh, &n->key));
+	int egress = output_egress(output_member(p->nh, &n->key));
 
-	if (w->nat == NULL) { /* translated by another worker, if at all */
-		if (!nat_config_candidate(w->snap->nat, &n->key, n->iface, (uint16_t)egress))
-			return true;
-		fwd_priv(p->m)->iface = n->iface;
-		if (rte_ring_mp_enqueue(dp.handover[dp.nat_owner], p->m) != 0)
-			worker_drop(w, p->m, n->iface, FWD_D_handover_full);
-		else
-			w->counters->events[FWD_E_handovers]++;
-		return false;
-	}
 	/* a header that can't be trusted is neither translated nor, where it would have to be, let
 	 * through */
 	if (unlikely(p->l4_drop != 0)) {
@@ -141,6 +114,9 @@ static bool translate_miss(struct worker *w, struct pkt *p)
 		if (n->new_dst_be != n->key.dst_be)
 			p->nh = output_lookup(w->snap, n->new_dst_be);
 		return true;
+	case NAT_HANDOVER:
+		steer_packet(w, p);
+		return false;
 	default:
 		return true;
 	}
@@ -351,13 +327,6 @@ static __rte_always_inline void datagrams(struct worker *w, struct pkt *pkts, un
 		tsc[WORKER_FORWARD] = rte_rdtsc();
 }
 
-/* Does this worker merge what comes in by port? What it only hands over is merged by the worker
- * that translates. */
-static inline bool gro_on(const struct worker *w, uint16_t port)
-{
-	return unlikely(w->snap->ports[port].gro) && (w->nat != NULL || !nat_on(w));
-}
-
 /* As datagrams(), merging first. Apart from it, so that it costs nothing where it is off. */
 static __rte_noinline void datagrams_merged(struct worker *w, struct pkt *pkts, unsigned n,
 					    uint64_t *tsc)
@@ -375,12 +344,14 @@ void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t p
 	struct pkt pkts[FWD_BURST];
 
 	n = stage_parse(w, m, n, port, pkts);
-	if (n == 0)
-		return;
-	if (gro_on(w, port))
+	if (steer_on(w))
+		n = steer_burst(w, pkts, n);
+	if (n > 0 && unlikely(w->snap->ports[port].gro))
 		datagrams_merged(w, pkts, n, NULL);
-	else
+	else if (n > 0)
 		datagrams(w, pkts, n, NULL, NULL);
+	if (unlikely(w->n_steer_to > 0))
+		steer_flush(w);
 }
 
 void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port,
@@ -390,11 +361,15 @@ void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint
 	struct pkt pkts[FWD_BURST];
 
 	n = stage_parse(w, m, n, port, pkts);
+	if (steer_on(w))
+		n = steer_burst(w, pkts, n);
 	tsc[WORKER_PARSE] = tsc[WORKER_MERGE] = rte_rdtsc();
-	if (gro_on(w, port))
+	if (unlikely(w->snap->ports[port].gro))
 		datagrams_merged(w, pkts, n, tsc);
 	else
 		datagrams(w, pkts, n, NULL, tsc);
+	if (unlikely(w->n_steer_to > 0))
+		steer_flush(w);
 	for (unsigned i = 0; i < WORKER_STAGES; i++) {
 		cycles[i] += tsc[i] - last;
 		last = tsc[i];
@@ -404,34 +379,18 @@ void worker_frames_timed(struct worker *w, struct rte_mbuf **m, unsigned n, uint
 /* Datagrams that other workers received and that this one translates, or that control made. */
 static unsigned handover(struct worker *w)
 {
-	struct rte_mbuf *m[FWD_BURST];
 	struct pkt pkts[FWD_BURST];
-	unsigned n, n_out = 0;
-	bool merge = false;
+	unsigned n_taken, n;
+	bool merge;
 
-	n = rte_ring_sc_dequeue_burst(dp.handover[w->id], (void **)m, FWD_BURST, NULL);
-	for (unsigned i = 0; i < n; i++) {
-		uint16_t in = fwd_priv(m[i])->iface;
-		struct pkt *p = &pkts[n_out];
-
-		if (in >= FWD_MAX_IFACES || !(w->snap->ifaces[in].flags & IFACE_PRESENT)) {
-			worker_drop(w, m[i], in, FWD_D_iface_gone);
-			continue;
-		}
-		if (parse_ip4(&w->snap->ifaces[in], in, m[i], true, p,
-			      &w->counters->events[FWD_E_checksums_completed]) == PARSE_IP4)
-			n_out++;
-		else
-			worker_drop(w, p->m, in, p->drop);
-		merge |= (w->snap->ifaces[in].flags & IFACE_GRO) != 0;
-	}
-	if (n_out == 0)
-		return n;
-	if (merge)
-		datagrams_merged(w, pkts, n_out, NULL);
-	else
-		datagrams(w, pkts, n_out, NULL, NULL);
-	return n;
+	n = steer_take(w, pkts, &n_taken, &merge);
+	if (n > 0 && merge)
+		datagrams_merged(w, pkts, n, NULL);
+	else if (n > 0)
+		datagrams(w, pkts, n, NULL, NULL);
+	if (w->n_steer_to > 0)
+		steer_flush(w);
+	return n_taken;
 }
 
 void worker_turn_begin(struct worker *w)
@@ -493,7 +452,7 @@ unsigned worker_turn(struct worker *w)
 		worker_frames(w, m, n, conf->rxq[q].port);
 	}
 	stat_add(&w->packets, got);
-	if (dp.nat_owner == w->id)
+	if (!rte_ring_empty(dp.handover[w->id]))
 		got += handover(w);
 	got += tx_injected(w);
 	tx_flush(w);
@@ -538,7 +497,7 @@ static int nat_egress(void *ctx, uint32_t dst_be, uint16_t table)
 	const struct worker *w = ctx;
 
 	RTE_SET_USED(table); /* one routing table today */
-	return egress_of(output_lookup(w->snap, dst_be));
+	return output_egress(output_lookup(w->snap, dst_be));
 }
 
 static void *nat_alloc(void *ctx, size_t size)
@@ -551,6 +510,16 @@ static void nat_free(void *ctx, void *p)
 {
 	RTE_SET_USED(ctx);
 	rte_free(p);
+}
+
+struct nat_shared *worker_shared_nat(unsigned n_workers)
+{
+	struct nat_ops ops = {.alloc = nat_alloc, .free = nat_free};
+	struct nat_limits limits = {.max_sessions = dp.params.max_sessions};
+
+	if (getrandom(&limits.seed, sizeof(limits.seed), 0) != sizeof(limits.seed))
+		return NULL;
+	return nat_shared_create(&limits, &ops, n_workers);
 }
 
 struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct fwd_err *err)
@@ -581,7 +550,13 @@ struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct 
 	if (with_nat) {
 		struct nat_ops ops = {
 			.ctx = w, .egress = nat_egress, .alloc = nat_alloc, .free = nat_free};
-		struct nat_limits limits = {.max_sessions = dp.params.max_sessions};
+		struct nat_limits limits = {
+			.max_sessions = dp.nat_shared == NULL
+						? dp.params.max_sessions
+						: (dp.params.max_sessions - 1) / dp.n_workers + 1,
+			.shared = dp.nat_shared,
+			.worker = id,
+		};
 
 		if (getrandom(&limits.seed, sizeof(limits.seed), 0) != sizeof(limits.seed)) {
 			dp_err(err, -EIO, "getrandom gives no seed for the NAT tables");
@@ -594,7 +569,7 @@ struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct 
 			       "no memory for %u NAT sessions: reserve more huge pages, or set "
 			       "fewer with "
 			       "'nat set max-sessions'",
-			       limits.max_sessions);
+			       dp.params.max_sessions);
 			worker_destroy(w);
 			return NULL;
 		}

@@ -8,8 +8,12 @@
 
 #include "worker_ctx.h"
 
-/* Takes the memory of worker id on lcore; with_nat: it owns translation, sized by dp.params.
- * Control thread. */
+/* What n_workers that translate share, sized by dp.params; before they are created. NULL: no
+ * memory. Control thread. */
+struct nat_shared *worker_shared_nat(unsigned n_workers);
+
+/* Takes the memory of worker id on lcore; with_nat: it translates, alone or with the others that
+ * share dp.nat_shared, sized by dp.params. Control thread. */
 struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct fwd_err *err);
 void worker_destroy(struct worker *w);
 

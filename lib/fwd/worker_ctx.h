@@ -17,6 +17,13 @@ struct tx_buffer {
 	struct rte_mbuf *m[FWD_BURST];
 };
 
+/* Packets for one other worker, passed on at the end of a burst or when full. */
+struct steer_buffer {
+	uint16_t n;
+	bool listed; /* in steer_to[] */
+	struct rte_mbuf *m[FWD_BURST];
+};
+
 /* Tokens in thousandths; RFC 1812 4.3.2.8. */
 struct token_bucket {
 	uint64_t tokens;
@@ -29,7 +36,7 @@ struct worker {
 	unsigned lcore;
 	struct fwd_snapshot *snap;   /* as loaded at the start of this turn */
 	struct nat_config *nat_conf; /* the snapshot that nat has taken up */
-	struct nat_worker *nat;	     /* the owner's; else NULL */
+	struct nat_worker *nat;	     /* NULL: this dataplane translates nothing */
 	bool nat_behind;	     /* its housekeeping has more to do than a turn's share */
 	struct dp_counters *counters;
 	struct rte_ring *requests; /* struct worker_request *, from control */
@@ -40,6 +47,9 @@ struct worker {
 	uint16_t n_tx_ports; /* ports that may have frames in tx[] */
 	uint16_t tx_ports[FWD_MAX_PORTS];
 	struct tx_buffer tx[FWD_MAX_PORTS];
+	uint8_t n_steer_to; /* workers that may have packets in steer[] */
+	uint8_t steer_to[FWD_MAX_WORKERS];
+	struct steer_buffer steer[FWD_MAX_WORKERS];
 	/* read by control without synchronization, for people */
 	_Atomic uint64_t busy_tsc, total_tsc, bursts, packets;
 	_Atomic bool stop;

@@ -6,11 +6,13 @@
  * no port, no queue and no mbuf. Addresses and ports are in network order (_be) unless said
  * otherwise.
  *
- * Two kinds of object:
+ * Kinds of object:
  *  - struct nat_config: an immutable snapshot of rules, pools, settings. Built and freed by the
  *    control thread, read by workers (nat_worker_config()).
- *  - struct nat_worker: all mappings, sessions and port state that one worker owns. Only that
- *    worker calls the functions that take it; control reaches it by a message run on the worker.
+ *  - struct nat_worker: all mappings and sessions that one worker owns. Only that worker calls the
+ *    functions that take it; control reaches it by a message run on the worker.
+ * What several workers share (struct nat_shared) they use by themselves: who owns which external
+ * port.
  */
 #ifndef TURNPIKE_NAT_H
 #define TURNPIKE_NAT_H
@@ -19,11 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NAT_NAME_LEN  32 /* names of rules and pools, with the final NUL */
-#define NAT_MAX_RULES 4096
-#define NAT_MAX_POOLS 256
-#define NAT_NONE      UINT32_MAX
-#define NAT_IFACE_ANY UINT16_MAX
+#define NAT_NAME_LEN	32 /* names of rules and pools, with the final NUL */
+#define NAT_MAX_RULES	4096
+#define NAT_MAX_POOLS	256
+#define NAT_NONE	UINT32_MAX
+#define NAT_IFACE_ANY	UINT16_MAX
+#define NAT_MAX_WORKERS 64
 
 /* ---- the packet ------------------------------------------------------------------------------ */
 
@@ -36,8 +39,12 @@ struct nat_key {
 	uint16_t sport_be, dport_be;
 	uint8_t proto;	/* IP protocol number */
 	uint8_t kind;	/* enum nat_kind */
-	uint16_t table; /* routing table (VRF); 0 today */
+	uint16_t table; /* routing table (VRF), 0 today; and NAT_TABLE_HALF */
 } __attribute__((aligned(8)));
+
+/* In key.table: of a packet, or a session, for which this worker translates the source or the
+ * destination only, and another one the rest. */
+#define NAT_TABLE_HALF 0x8000u
 
 enum nat_kind {
 	NAT_KIND_FLOW = 0,
@@ -52,12 +59,16 @@ enum nat_pkt_flags {
 	NAT_PKT_NO_KEY = 1 << 3, /* ICMP that is neither query nor error: can't be translated */
 	NAT_PKT_PLAIN =
 		1 << 4, /* hint: TCP or UDP, no fragment, the whole transport header is there */
+	NAT_PKT_SOURCE = 1 << 5,      /* translate the source only, by the rule rule_id */
+	NAT_PKT_DESTINATION = 1 << 6, /* translate the destination only: the source is done */
 };
 
 enum nat_verdict {
 	NAT_PASS = 0,	   /* no translation applies: forward (or deliver locally) as it is */
 	NAT_TRANSLATE = 1, /* session, dir, new_src_be, new_dst_be are set */
 	NAT_DROP = 2,	   /* reason is set */
+	NAT_HANDOVER = 3,  /* another worker's: owner is set, and rule_id where that one is to
+			    * translate the source only (else 0). From nat_miss() */
 };
 
 /* Why lib/nat refuses a packet: name, meaning. Names are the counters' names. */
@@ -103,13 +114,14 @@ struct nat_pkt {
 	uint8_t flags;	   /* enum nat_pkt_flags */
 	uint8_t tcp_flags; /* TCP: byte 13 of the header; else 0 */
 	/* set by lib/nat */
-	uint8_t verdict; /* enum nat_verdict */
-	uint8_t reason;	 /* enum nat_reason, with NAT_DROP */
-	uint8_t dir;	 /* 0: the session's original direction, 1: reply */
-	uint8_t pad;
+	uint8_t verdict;  /* enum nat_verdict */
+	uint8_t reason;	  /* enum nat_reason, with NAT_DROP */
+	uint8_t dir;	  /* 0: the session's original direction, 1: reply */
+	uint8_t owner;	  /* worker, with NAT_HANDOVER */
 	uint32_t session; /* index, or NAT_NONE */
 	uint32_t hash;
 	uint32_t new_src_be, new_dst_be; /* addresses after translation (or as received) */
+	uint32_t rule_id;		 /* with NAT_PKT_SOURCE, NAT_HANDOVER */
 };
 
 /* ---- configuration snapshot ------------------------------------------------------------------ */
@@ -272,7 +284,30 @@ struct nat_limits {
 	uint32_t max_external; /* external addresses with live ports (25 KiB each); 0: one for each
 				* 4096 sessions, but 16 to 1024 */
 	uint64_t seed;	       /* hashing and port choice (M12): from getrandom() */
+	struct nat_shared *shared; /* of this worker and others; NULL: the only worker, ... */
+	unsigned worker;	   /* ... else its number among them */
 };
+
+/* What n_workers share: takes max_sessions (of all together), max_external and seed. With more than
+ * one worker it holds a byte for each port of an external address: 192 KiB. Control thread. NULL:
+ * no memory. */
+struct nat_shared;
+struct nat_shared *nat_shared_create(const struct nat_limits *limits, const struct nat_ops *ops,
+				     unsigned n_workers);
+void nat_shared_destroy(struct nat_shared *shared); /* after its workers */
+size_t nat_shared_memory(const struct nat_shared *shared);
+
+/* The key for RSS over the IPv4 source address alone with which a NIC's hash modulo 128, modulo
+ * the number of workers, is the worker that owns an inside host. */
+const uint8_t *nat_shared_rss_key(const struct nat_shared *shared, unsigned *bytes);
+
+/* Which worker has what is needed to translate each of a burst of n (<= 64) packets, looked at by
+ * worker self? Its number; self also where none has anything. NAT_OWNER_IF_OUT added: only if the
+ * packet needs translation as it leaves, which nat_config_candidate() says; else it is self's to
+ * forward. Any thread; reads only. */
+#define NAT_OWNER_IF_OUT 0x80
+void nat_owner_burst(const struct nat_shared *shared, const struct nat_config *cfg,
+		     struct nat_pkt *const *pkts, unsigned n, unsigned self, uint8_t *owner);
 
 struct nat_worker;
 
@@ -295,9 +330,14 @@ void nat_lookup_burst(struct nat_worker *nat, struct nat_pkt *const *pkts, unsig
  * -1 without a route, NAT_EGRESS_LOCAL. Returns the verdict. */
 enum nat_verdict nat_miss(struct nat_worker *nat, struct nat_pkt *pkt, int egress, uint64_t now_ms);
 
-/* Applies the translation of a NAT_TRANSLATE packet and decrements the TTL (which is > 1) in one
- * update of the header checksum; updates timers and TCP state; ICMP errors: outer and quoted
- * headers. May turn the verdict into NAT_DROP (a bad ICMP error). */
+/* Marks a packet that another worker passed on for its half: NAT_PKT_SOURCE with the rule's id, or
+ * NAT_PKT_DESTINATION. Before nat_lookup_burst(). */
+void nat_half(struct nat_pkt *pkt, enum nat_pkt_flags half, uint32_t rule_id);
+
+/* Applies the translation of a NAT_TRANSLATE packet and decrements the TTL (which is > 1; not with
+ * NAT_PKT_SOURCE, since another worker goes on) in one update of the header checksum; updates
+ * timers and TCP state; ICMP errors: outer and quoted headers. May turn the verdict into NAT_DROP
+ * (a bad ICMP error). */
 enum nat_verdict nat_rewrite(struct nat_worker *nat, struct nat_pkt *pkt, uint64_t now_ms);
 
 /* TTL decrement alone, with its checksum (K4): for packets that are not translated. */
@@ -351,7 +391,7 @@ unsigned nat_session_clear(struct nat_worker *nat, const struct nat_filter *f, u
 struct nat_stats {
 	uint32_t sessions, max_sessions, mappings, max_mappings, external_addresses;
 	uint64_t sessions_created, sessions_expired, sessions_cleared;
-	uint64_t memory_bytes;
+	uint64_t memory_bytes; /* without what is shared with other workers */
 };
 void nat_worker_stats(const struct nat_worker *nat, struct nat_stats *out);
 

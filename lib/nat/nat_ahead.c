@@ -63,7 +63,7 @@ static void fetch_outside(const struct nat_worker *nat, const struct nat_key *ke
 	nat_table_prefetch(&nat->outside_table,
 			   nat_mapping_hash_outside(nat, ext_be, key->sport_be, key->proto));
 	if (space != NAT_SPACE_NONE)
-		nat_extern_prefetch(nat, ext_be, space, ntohs(key->sport_be));
+		nat_extern_prefetch(nat->shared, ext_be, space, ntohs(key->sport_be));
 }
 
 static unsigned without_session(struct nat_pkt *const *pkts, unsigned n,

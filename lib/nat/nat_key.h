@@ -82,6 +82,11 @@ static inline struct nat_key nat_key_reverse(const struct nat_key *k)
 	return r;
 }
 
+static inline uint16_t nat_key_table(const struct nat_key *k)
+{
+	return k->table & (uint16_t)~NAT_TABLE_HALF;
+}
+
 /* Seed of the hashes: three secret words. */
 struct nat_seed {
 	uint64_t a, b, c;

@@ -146,35 +146,46 @@ static bool is_usable(const struct nat_worker *nat, uint32_t addr_be)
 
 static uint32_t load_of(const struct nat_worker *nat, uint32_t addr_be)
 {
-	uint32_t ext = nat_extern_find(nat, addr_be);
+	uint32_t ext = nat_extern_find(nat->shared, addr_be);
 
-	return ext == NAT_NONE ? 0 : nat->externs[ext].n_mappings;
+	return ext == NAT_NONE ? 0 : nat_extern_load(nat->shared, ext);
+}
+
+/* A port for mapping p, or the protocol where it has none. */
+static enum nat_reason take_port(struct nat_worker *nat, const struct nat_mapping *p, uint32_t ext,
+				 const struct nat_pool_c *pool, int *port)
+{
+	enum nat_space space = nat_proto_space(p->key.proto);
+
+	*port = 0;
+	if (space == NAT_SPACE_NONE)
+		return nat_extern_take_protocol(nat, ext, p->key.proto) ? NAT_REASON_NONE
+									: NAT_R_nat_protocol_in_use;
+	*port = nat_extern_take(nat, ext, space, pool, ntohs(p->key.sport_be));
+	return *port >= 0 ? NAT_REASON_NONE : NAT_R_nat_pool_exhausted;
 }
 
 /* Takes an external endpoint at addr_be for mapping p. */
 static enum nat_reason take_endpoint(struct nat_worker *nat, struct nat_mapping *p,
 				     uint32_t addr_be, const struct nat_pool_c *pool)
 {
-	enum nat_space space = nat_proto_space(p->key.proto);
+	enum nat_reason reason;
 	uint32_t ext;
-	int port = 0;
+	int port;
 
-	if (space == NAT_SPACE_NONE) {
+	if (nat_proto_space(p->key.proto) == NAT_SPACE_NONE) {
 		if (find_outside(nat, addr_be, 0, p->key.proto) != NAT_NONE ||
 		    nat_config_dnat(nat->cfg, addr_be, p->key.proto, 0) != NAT_NONE)
 			return NAT_R_nat_protocol_in_use;
 	}
-	ext = nat_extern_attach(nat, addr_be);
+	ext = nat_extern_join(nat->shared, addr_be);
 	if (ext == NAT_NONE)
 		return NAT_R_nat_no_address;
-	if (space != NAT_SPACE_NONE) {
-		port = nat_extern_take(nat, ext, space, pool, ntohs(p->key.sport_be));
-		if (port < 0) {
-			nat_extern_release(nat, ext);
-			return NAT_R_nat_pool_exhausted;
-		}
+	reason = take_port(nat, p, ext, pool, &port);
+	if (reason != NAT_REASON_NONE) {
+		nat_extern_leave(nat->shared, ext);
+		return reason;
 	}
-	nat->externs[ext].n_mappings++;
 	p->ext_be = addr_be;
 	p->ext_port_be = htons((uint16_t)port);
 	nat_table_prefetch(&nat->outside_table,
@@ -185,40 +196,48 @@ static enum nat_reason take_endpoint(struct nat_worker *nat, struct nat_mapping 
 static void give_endpoint(struct nat_worker *nat, const struct nat_mapping *p)
 {
 	enum nat_space space = nat_proto_space(p->key.proto);
-	uint32_t ext = nat_extern_find(nat, p->ext_be);
+	uint32_t ext = nat_extern_find(nat->shared, p->ext_be);
 
 	if (space != NAT_SPACE_NONE)
-		nat_extern_give(nat, ext, space, ntohs(p->ext_port_be));
-	nat->externs[ext].n_mappings--;
-	nat_extern_release(nat, ext);
+		nat_extern_give(nat->shared, ext, space, ntohs(p->ext_port_be));
+	else
+		nat_extern_give_protocol(nat->shared, ext, p->key.proto);
+	nat_extern_leave(nat->shared, ext);
+}
+
+/* Record ext's address, if it is one of the pool's that it may give out, else 0. */
+static uint32_t usable_at(const struct nat_worker *nat, const struct nat_pool_c *pool, uint32_t ext)
+{
+	uint32_t addr_be = nat_extern_addr(nat->shared, ext);
+
+	return addr_be != 0 && nat_pool_has(pool, addr_be) && is_usable(nat, addr_be) ? addr_be : 0;
 }
 
 /* The least loaded of a few of the pool's addresses in use, or else any that has room. */
 static enum nat_reason take_used_address(struct nat_worker *nat, struct nat_mapping *p,
 					 const struct nat_pool_c *pool, enum nat_reason reason)
 {
-	uint32_t n = nat->externs_high, start = n > 0 ? nat_random_below(&nat->random, n) : 0;
-	uint32_t best = NAT_NONE;
+	const struct nat_shared *sh = nat->shared;
+	uint32_t n = atomic_load_explicit(&sh->externs_high, memory_order_relaxed);
+	uint32_t start = n > 0 ? nat_random_below(&nat->random, n) : 0, best = NAT_NONE;
 
 	for (uint32_t i = 0, seen = 0; i < n && seen < HOST_CHOICES; i++) {
-		uint32_t ext = (start + i) % n, addr_be = nat->externs[ext].addr_be;
+		uint32_t ext = (start + i) % n;
 
-		if (addr_be == 0 || !nat_pool_has(pool, addr_be) || !is_usable(nat, addr_be))
+		if (usable_at(nat, pool, ext) == 0)
 			continue;
 		seen++;
-		if (best == NAT_NONE ||
-		    nat->externs[ext].n_mappings < nat->externs[best].n_mappings)
+		if (best == NAT_NONE || nat_extern_load(sh, ext) < nat_extern_load(sh, best))
 			best = ext;
 	}
 	for (uint32_t i = 0; i < n && best != NAT_NONE; i++) {
-		reason = take_endpoint(nat, p, nat->externs[best].addr_be, pool);
+		uint32_t addr_be = usable_at(nat, pool, (best + i) % n);
+
+		if (addr_be == 0)
+			continue;
+		reason = take_endpoint(nat, p, addr_be, pool);
 		if (reason == NAT_REASON_NONE)
 			break;
-		do
-			best = (best + 1) % n;
-		while (nat->externs[best].addr_be == 0 ||
-		       !nat_pool_has(pool, nat->externs[best].addr_be) ||
-		       !is_usable(nat, nat->externs[best].addr_be));
 	}
 	return reason;
 }
@@ -260,8 +279,10 @@ static enum nat_reason take_new_address(struct nat_worker *nat, struct nat_mappi
 			break;
 	}
 	/* no record is left for another address: those in use may still have room */
-	return nat->n_externs == nat->max_externs ? take_used_address(nat, p, pool, reason)
-						  : reason;
+	return atomic_load_explicit(&nat->shared->n_externs, memory_order_relaxed) ==
+			       nat->shared->max_externs
+		       ? take_used_address(nat, p, pool, reason)
+		       : reason;
 }
 
 /* An external endpoint for p; *host: the first of its host's other mappings. */
@@ -453,7 +474,7 @@ void nat_mapping_fetch(const struct nat_worker *nat, uint32_t mapping)
 	nat_table_prefetch(&nat->outside_table,
 			   nat_mapping_hash_outside(nat, p->ext_be, p->ext_port_be, p->key.proto));
 	if (space != NAT_SPACE_NONE)
-		nat_extern_prefetch(nat, p->ext_be, space, ntohs(p->ext_port_be));
+		nat_extern_prefetch(nat->shared, p->ext_be, space, ntohs(p->ext_port_be));
 	if (!is_paired(nat, p))
 		return;
 	if (p->host.next != NAT_NONE)

@@ -4,6 +4,7 @@
  */
 #include "nat_lookup.h"
 #include "nat_mapping.h"
+#include "nat_owner.h"
 #include "nat_quote.h"
 #include "nat_resolve.h"
 #include "nat_session.h"
@@ -22,15 +23,34 @@ static enum nat_verdict drop(struct nat_pkt *pkt, enum nat_reason reason)
 	return set_verdict(pkt, NAT_DROP, reason);
 }
 
+/* An error about a packet that two workers translate, each its half: whose it is now. */
+static bool hand_over_error(struct nat_worker *nat, struct nat_pkt *pkt, int egress)
+{
+	struct nat_resolution r;
+	struct nat_pkt against = *pkt; /* a packet that goes the error's way */
+	struct nat_quote q;
+
+	if (nat->shared->alone || !nat_quote_parse(pkt, &q))
+		return false;
+	against.key = nat_key_reverse(&q.key);
+	against.flags &= (uint8_t)~NAT_PKT_ICMP_ERROR;
+	return nat_resolve(nat, &against, egress, &r) == NAT_TRANSLATE &&
+	       nat_owner_hand_over(nat, &against.key, &r, pkt);
+}
+
 /* Packets that get no session of their own. */
 static enum nat_verdict miss_keyless(struct nat_worker *nat, struct nat_pkt *pkt, int egress)
 {
+	bool half = pkt->flags & (NAT_PKT_SOURCE | NAT_PKT_DESTINATION);
 	struct nat_quote q;
 
-	if (!(pkt->flags & NAT_PKT_FRAGMENT) && pkt->flags & NAT_PKT_ICMP_ERROR &&
-	    nat_lookup_error(nat, pkt))
-		return NAT_TRANSLATE;
-	if (!nat_config_active(nat->cfg) || !nat_resolve_concerns(nat, pkt, egress))
+	if (!(pkt->flags & NAT_PKT_FRAGMENT) && pkt->flags & NAT_PKT_ICMP_ERROR) {
+		if (nat_lookup_error(nat, pkt))
+			return NAT_TRANSLATE;
+		if (!half && nat_config_active(nat->cfg) && hand_over_error(nat, pkt, egress))
+			return set_verdict(pkt, NAT_HANDOVER, NAT_REASON_NONE);
+	}
+	if (!half && (!nat_config_active(nat->cfg) || !nat_resolve_concerns(nat, pkt, egress)))
 		return set_verdict(pkt, NAT_PASS, NAT_REASON_NONE);
 	if (pkt->flags & NAT_PKT_FRAGMENT)
 		return drop(pkt, NAT_R_nat_fragment);
@@ -102,8 +122,10 @@ static enum nat_reason translate_destination(struct nat_worker *nat, const struc
 /* Which directions prolong the session (M7). */
 static uint8_t refresh_flags(const struct nat_worker *nat, const struct nat_session_plan *plan)
 {
-	if (plan->key[0].proto == IPPROTO_TCP || plan->mapping == NAT_NONE ||
-	    plan->dst_mapping != NAT_NONE || nat->cfg->inbound_refresh)
+	bool hairpin = plan->dst_mapping != NAT_NONE || plan->key[0].table & NAT_TABLE_HALF;
+
+	if (plan->key[0].proto == IPPROTO_TCP || plan->mapping == NAT_NONE || hairpin ||
+	    nat->cfg->inbound_refresh)
 		return NAT_S_REFRESH0 | NAT_S_REFRESH1;
 	return plan->flags & NAT_S_OUT1 ? NAT_S_REFRESH1 : NAT_S_REFRESH0;
 }
@@ -193,6 +215,31 @@ static enum nat_reason open_session(struct nat_worker *nat, struct nat_pkt *pkt,
 	return reason;
 }
 
+/* What there is to do for a packet without a session. The worker that hands a packet over for its
+ * source has asked the rules already. */
+static enum nat_verdict resolve(struct nat_worker *nat, struct nat_pkt *pkt, int egress,
+				struct nat_resolution *r)
+{
+	if (!(pkt->flags & NAT_PKT_SOURCE))
+		return nat_resolve(nat, pkt, egress, r);
+	*r = (struct nat_resolution){
+		.reason = NAT_R_nat_no_mapping, /* the rule is gone */
+		.dst_rule = NAT_NONE,
+		.dst_mapping = NAT_NONE,
+		.new_dst_be = pkt->key.dst_be,
+		.new_dport_be = pkt->key.dport_be,
+		.src_rule = nat_config_rule(nat->cfg, pkt->rule_id),
+	};
+	return r->src_rule != NAT_NONE ? NAT_TRANSLATE : NAT_DROP;
+}
+
+void nat_half(struct nat_pkt *pkt, enum nat_pkt_flags half, uint32_t rule_id)
+{
+	pkt->flags = (uint8_t)((pkt->flags & ~NAT_PKT_PLAIN) | half);
+	pkt->key.table |= NAT_TABLE_HALF;
+	pkt->rule_id = rule_id;
+}
+
 enum nat_verdict nat_miss(struct nat_worker *nat, struct nat_pkt *pkt, int egress, uint64_t now_ms)
 {
 	struct nat_session_plan plan = {
@@ -212,7 +259,9 @@ enum nat_verdict nat_miss(struct nat_worker *nat, struct nat_pkt *pkt, int egres
 	if (pkt->flags & (NAT_PKT_FRAGMENT | NAT_PKT_ICMP_ERROR | NAT_PKT_NO_KEY))
 		return miss_keyless(nat, pkt, egress);
 	if (!nat_config_active(nat->cfg))
-		return set_verdict(pkt, NAT_PASS, NAT_REASON_NONE);
+		return pkt->flags & (NAT_PKT_SOURCE | NAT_PKT_DESTINATION)
+			       ? drop(pkt, NAT_R_nat_no_mapping)
+			       : set_verdict(pkt, NAT_PASS, NAT_REASON_NONE);
 
 	/* an earlier packet of the same burst may have opened the session */
 	pkt->hash = nat_key_hash(&nat->seed, &pkt->key);
@@ -226,9 +275,11 @@ enum nat_verdict nat_miss(struct nat_worker *nat, struct nat_pkt *pkt, int egres
 		nat->cleared++;
 	}
 
-	v = nat_resolve(nat, pkt, egress, &r);
+	v = resolve(nat, pkt, egress, &r);
 	if (v != NAT_TRANSLATE)
 		return set_verdict(pkt, v, v == NAT_DROP ? r.reason : NAT_REASON_NONE);
+	if (nat_unlikely(!nat->shared->alone) && nat_owner_hand_over(nat, &pkt->key, &r, pkt))
+		return set_verdict(pkt, NAT_HANDOVER, NAT_REASON_NONE);
 	reason = may_open(nat, pkt, &r);
 	if (reason == NAT_REASON_NONE)
 		reason = open_session(nat, pkt, &r, now_ms, &plan);

@@ -8,35 +8,76 @@ static uint64_t parity_mask(int parity)
 	return parity < 0 ? ~UINT64_C(0) : EVEN << parity;
 }
 
-static void summarize(struct nat_ports *p, unsigned word)
+static uint64_t get(const _Atomic uint64_t *at)
 {
-	for (int parity = 0; parity < 2; parity++) {
-		uint64_t bit = UINT64_C(1) << (word & 63);
+	return atomic_load_explicit(at, memory_order_relaxed);
+}
 
-		if ((~p->taken[word] & parity_mask(parity)) == 0)
-			p->full[parity][word >> 6] |= bit;
-		else
-			p->full[parity][word >> 6] &= ~bit;
+/* Sets or clears a bit; returns the word as it was. */
+static uint64_t set(_Atomic uint64_t *at, uint64_t bit, bool alone)
+{
+	uint64_t was;
+
+	if (!alone)
+		return atomic_fetch_or(at, bit);
+	was = get(at);
+	atomic_store_explicit(at, was | bit, memory_order_relaxed);
+	return was;
+}
+
+static uint64_t clear(_Atomic uint64_t *at, uint64_t bit, bool alone)
+{
+	uint64_t was;
+
+	if (!alone)
+		return atomic_fetch_and(at, ~bit);
+	was = get(at);
+	atomic_store_explicit(at, was & ~bit, memory_order_relaxed);
+	return was;
+}
+
+static bool is_full(uint64_t taken, int parity)
+{
+	return (~taken & parity_mask(parity)) == 0;
+}
+
+bool nat_ports_take(struct nat_ports *p, uint16_t port, bool alone)
+{
+	uint64_t bit = UINT64_C(1) << (port & 63), was;
+	unsigned word = port >> 6;
+	int parity = port & 1;
+
+	was = set(&p->taken[word], bit, alone);
+	if (was & bit)
+		return false;
+	if (is_full(was | bit, parity)) {
+		uint64_t mark = UINT64_C(1) << (word & 63);
+
+		set(&p->full[parity][word >> 6], mark, alone);
+		/* whoever gave a port back meanwhile may have unmarked the word too early */
+		if (!is_full(atomic_load(&p->taken[word]), parity))
+			clear(&p->full[parity][word >> 6], mark, alone);
 	}
+	return true;
 }
 
-void nat_ports_take(struct nat_ports *p, uint16_t port)
+void nat_ports_give(struct nat_ports *p, uint16_t port, bool alone)
 {
-	p->taken[port >> 6] |= UINT64_C(1) << (port & 63);
-	summarize(p, port >> 6);
-}
+	unsigned word = port >> 6;
+	int parity = port & 1;
 
-void nat_ports_give(struct nat_ports *p, uint16_t port)
-{
-	p->taken[port >> 6] &= ~(UINT64_C(1) << (port & 63));
-	summarize(p, port >> 6);
+	/* where somebody else took the last port a moment ago and has yet to mark the word, the
+	 * word is not full any more when it does */
+	if (is_full(clear(&p->taken[word], UINT64_C(1) << (port & 63), alone), parity))
+		clear(&p->full[parity][word >> 6], UINT64_C(1) << (word & 63), alone);
 }
 
 /* First word in [from, to] that has a free port of the parity, or -1. */
 static int free_word(const struct nat_ports *p, unsigned from, unsigned to, int parity)
 {
 	for (unsigned s = from >> 6; s <= to >> 6; s++) {
-		uint64_t open = parity < 0 ? ~(p->full[0][s] & p->full[1][s]) : ~p->full[parity][s];
+		uint64_t open = parity < 0 ? ~(get(&p->full[0][s]) & get(&p->full[1][s]))
+					   : ~get(&p->full[parity][s]);
 
 		if (s == from >> 6)
 			open &= ~UINT64_C(0) << (from & 63);
@@ -59,14 +100,14 @@ static int find_up(const struct nat_ports *p, unsigned lo, unsigned hi, int pari
 
 		if (word < 0)
 			return -1;
-		open = ~p->taken[word] & parity_mask(parity);
+		open = ~get(&p->taken[word]) & parity_mask(parity);
 		if ((unsigned)word == lo >> 6)
 			open &= ~UINT64_C(0) << (lo & 63);
 		if ((unsigned)word == last && (hi & 63) != 63)
 			open &= (UINT64_C(1) << ((hi & 63) + 1)) - 1;
 		if (open != 0)
 			return word * 64 + __builtin_ctzll(open);
-		/* only the ends can disappoint: the first word once, the last for good */
+		/* only the ends can disappoint, or a word that is being filled at this moment */
 		if ((unsigned)word == last)
 			return -1;
 		first = (unsigned)word + 1;

@@ -97,7 +97,7 @@ static bool is_source(const void *ctx, uint32_t rule)
 static uint32_t source_rule(const struct nat_worker *nat, const struct nat_key *key,
 			    uint32_t dst_be, uint16_t outside)
 {
-	struct source s = {nat, key->src_be, dst_be, outside, key->table, key->proto};
+	struct source s = {nat, key->src_be, dst_be, outside, nat_key_table(key), key->proto};
 	uint32_t rule = nat_index_find(&nat->cfg->inside, key->src_be, is_static_source, &s);
 
 	return rule != NAT_NONE ? rule
@@ -107,18 +107,16 @@ static uint32_t source_rule(const struct nat_worker *nat, const struct nat_key *
 /* ---- destination ---------------------------------------------------------------------------- */
 
 /* The dnat rule that takes the packet, from its own interface or by hairpin. */
-static uint32_t dnat_rule(const struct nat_worker *nat, const struct nat_pkt *pkt)
+uint32_t nat_resolve_dnat(const struct nat_config *cfg, const struct nat_key *k, uint16_t in)
 {
-	const struct nat_key *k = &pkt->key;
 	bool ports = k->proto == IPPROTO_TCP || k->proto == IPPROTO_UDP;
-	uint32_t rule =
-		nat_config_dnat(nat->cfg, k->dst_be, k->proto, ports ? ntohs(k->dport_be) : 0);
+	uint32_t rule = nat_config_dnat(cfg, k->dst_be, k->proto, ports ? ntohs(k->dport_be) : 0);
 	uint16_t iface;
 
 	if (rule == NAT_NONE)
 		return rule;
-	iface = nat->cfg->rules[rule].r.iface;
-	return iface == NAT_IFACE_ANY || iface == pkt->iface || nat->cfg->hairpin ? rule : NAT_NONE;
+	iface = cfg->rules[rule].r.iface;
+	return iface == NAT_IFACE_ANY || iface == in || cfg->hairpin ? rule : NAT_NONE;
 }
 
 /* Finds what translates the destination; false: nothing. *outside: where its external address
@@ -134,17 +132,17 @@ static bool resolve_destination(const struct nat_worker *nat, const struct nat_p
 	if (r->dst_rule != NAT_NONE) {
 		rule = &cfg->rules[r->dst_rule].r;
 		r->new_dst_be = nat_prefix_move(&rule->internal, k->dst_be);
-		*outside = outside_of(nat, rule, k->dst_be, k->table);
+		*outside = outside_of(nat, rule, k->dst_be, nat_key_table(k));
 		return true;
 	}
-	r->dst_rule = dnat_rule(nat, pkt);
+	r->dst_rule = nat_resolve_dnat(cfg, k, pkt->iface);
 	if (r->dst_rule != NAT_NONE) {
 		rule = &cfg->rules[r->dst_rule].r;
 		r->new_dst_be = rule->to_be;
 		if (rule->to_port != 0)
 			r->new_dport_be = htons(
 				(uint16_t)(rule->to_port + ntohs(k->dport_be) - rule->dport_lo));
-		*outside = outside_of(nat, rule, k->dst_be, k->table);
+		*outside = outside_of(nat, rule, k->dst_be, nat_key_table(k));
 		return true;
 	}
 	r->dst_mapping = nat_mapping_find_outside(nat, k);
@@ -157,7 +155,7 @@ static bool resolve_destination(const struct nat_worker *nat, const struct nat_p
 			r->new_dport_be = m->key.sport_be;
 		else if (k->kind == NAT_KIND_ICMP_REPLY)
 			r->new_dport_be = m->key.sport_be;
-		*outside = outside_of(nat, rule, k->dst_be, k->table);
+		*outside = outside_of(nat, rule, k->dst_be, nat_key_table(k));
 		return true;
 	}
 	return false;
@@ -169,7 +167,8 @@ enum nat_verdict nat_resolve(const struct nat_worker *nat, const struct nat_pkt 
 	const struct nat_config *cfg = nat->cfg;
 	const struct nat_key *k = &pkt->key;
 	uint16_t outside = NAT_IFACE_ANY;
-	bool translated = false;
+	/* the worker that translated the source has asked already */
+	bool translated = false, half = pkt->flags & NAT_PKT_DESTINATION;
 
 	*r = (struct nat_resolution){
 		.dst_rule = NAT_NONE,
@@ -181,7 +180,7 @@ enum nat_verdict nat_resolve(const struct nat_worker *nat, const struct nat_pkt 
 
 	/* 1. destination */
 	if (nat_config_is_external(cfg, k->dst_be) &&
-	    !exempted(nat, pkt, k->dst_be, k->dport_be, as_iface(egress))) {
+	    (half || !exempted(nat, pkt, k->dst_be, k->dport_be, as_iface(egress)))) {
 		translated = resolve_destination(nat, pkt, r, &outside);
 		if (!translated && !(pkt->flags & NAT_PKT_LOCAL)) {
 			r->reason = NAT_R_nat_no_mapping;
@@ -191,7 +190,7 @@ enum nat_verdict nat_resolve(const struct nat_worker *nat, const struct nat_pkt 
 
 	/* 2. the way out */
 	if (translated) {
-		egress = nat->ops.egress(nat->ops.ctx, r->new_dst_be, k->table);
+		egress = nat->ops.egress(nat->ops.ctx, r->new_dst_be, nat_key_table(k));
 		if (egress < 0) {
 			r->reason = NAT_R_nat_no_route;
 			return NAT_DROP;
@@ -204,13 +203,16 @@ enum nat_verdict nat_resolve(const struct nat_worker *nat, const struct nat_pkt 
 			r->reason = NAT_R_nat_no_mapping;
 			return NAT_DROP;
 		}
+	} else if (half) {
+		r->reason = NAT_R_nat_no_mapping;
+		return NAT_DROP;
 	} else if (egress < 0) {
 		return NAT_PASS;
 	}
 
 	/* 3. source; a hairpin's as if it went out where the destination's external address lives,
 	 * so that the receiver sees the sender's external endpoint (REQ-9a) */
-	if (!exempted(nat, pkt, r->new_dst_be, r->new_dport_be, as_iface(egress))) {
+	if (!half && !exempted(nat, pkt, r->new_dst_be, r->new_dport_be, as_iface(egress))) {
 		if (r->hairpin)
 			r->src_rule = source_rule(nat, k, k->dst_be, outside);
 		if (r->src_rule == NAT_NONE)

@@ -23,6 +23,9 @@ struct nat_resolution {
 enum nat_verdict nat_resolve(const struct nat_worker *nat, const struct nat_pkt *pkt, int egress,
 			     struct nat_resolution *r);
 
+/* The dnat rule that takes packets with this key from interface in, or NAT_NONE. Any thread. */
+uint32_t nat_resolve_dnat(const struct nat_config *cfg, const struct nat_key *key, uint16_t in);
+
 /* For a packet without one (fragment, ICMP error, odd ICMP): would it have to be translated? */
 bool nat_resolve_concerns(const struct nat_worker *nat, const struct nat_pkt *pkt, int egress);
 

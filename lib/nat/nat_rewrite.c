@@ -25,13 +25,18 @@ static enum nat_verdict drop(struct nat_pkt *pkt, enum nat_reason reason)
 	return NAT_DROP;
 }
 
-/* New addresses and TTL in one update (K4). */
-static inline void rewrite_ip(uint8_t *ip, uint32_t src_be, uint32_t dst_be, csum_delta_t delta)
+/* New addresses and TTL in one update (K4). A packet that another worker goes on with keeps its TTL
+ * until then. */
+static inline void rewrite_ip(const struct nat_pkt *pkt, csum_delta_t delta)
 {
-	nat_store2(ip + 10, csum_apply(nat_load2(ip + 10), csum_delta_add(delta, TTL_DELTA)));
-	ip[8]--;
-	nat_store4(ip + 12, src_be);
-	nat_store4(ip + 16, dst_be);
+	bool last = !(pkt->flags & NAT_PKT_SOURCE);
+	uint8_t *ip = pkt->ip;
+
+	nat_store2(ip + 10,
+		   csum_apply(nat_load2(ip + 10), last ? csum_delta_add(delta, TTL_DELTA) : delta));
+	ip[8] -= last;
+	nat_store4(ip + 12, pkt->new_src_be);
+	nat_store4(ip + 16, pkt->new_dst_be);
 }
 
 /* A session's delta is that of direction 0; the other's is its complement (0, which that may be, is
@@ -99,9 +104,8 @@ static enum nat_verdict rewrite_error(struct nat_worker *nat, struct nat_pkt *pk
 	if (reason != NAT_REASON_NONE)
 		return drop(pkt, reason);
 	nat_quote_rewrite(pkt, &q, &s->key[!pkt->dir]);
-	rewrite_ip(pkt->ip, pkt->new_src_be, pkt->new_dst_be,
-		   csum_delta_add(csum_delta4(pkt->key.src_be, pkt->new_src_be),
-				  csum_delta4(pkt->key.dst_be, pkt->new_dst_be)));
+	rewrite_ip(pkt, csum_delta_add(csum_delta4(pkt->key.src_be, pkt->new_src_be),
+				       csum_delta4(pkt->key.dst_be, pkt->new_dst_be)));
 	return NAT_TRANSLATE;
 }
 
@@ -131,7 +135,7 @@ static __attribute__((noinline)) enum nat_verdict rewrite_other(struct nat_worke
 		nat_session_rearm(nat, pkt->session, now_ms);
 	if (s->flags & NAT_S_INBOUND && d == 1)
 		nat_session_went_out(nat, pkt->session);
-	rewrite_ip(pkt->ip, pkt->new_src_be, pkt->new_dst_be, of_direction(s->l3_delta, d));
+	rewrite_ip(pkt, of_direction(s->l3_delta, d));
 	if (s->flags & NAT_S_L4)
 		rewrite_l4(pkt, s, d);
 	return NAT_TRANSLATE;

@@ -2,43 +2,15 @@
 #include "nat_worker.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "nat_extern.h"
 #include "nat_mapping.h"
 #include "nat_slot.h"
 
-#define SESSIONS_DEFAULT    1000000u
-#define SESSIONS_MAX	    (1u << 27) /* a mapping counts its sessions in 28 bits */
-#define SESSIONS_PER_EXTERN 4096u      /* default */
-#define EXTERNS_MIN	    16u
-#define EXTERNS_MAX	    1024u
-#define HUGE_PAGE	    (2u << 20)
+#define SESSIONS_DEFAULT 1000000u
+#define SESSIONS_MAX	 (1u << 27) /* a mapping counts its sessions in 28 bits */
 
 /* ---- memory --------------------------------------------------------------------------------- */
-
-static void *default_alloc(void *ctx, size_t size)
-{
-	size_t align = size >= HUGE_PAGE ? HUGE_PAGE : 64;
-	void *p;
-
-	(void)ctx;
-	size = (size + align - 1) & ~(align - 1);
-	p = aligned_alloc(align, size);
-	if (p == NULL)
-		return NULL;
-#ifdef MADV_HUGEPAGE
-	if (align == HUGE_PAGE)
-		(void)madvise(p, size, MADV_HUGEPAGE); /* only a wish */
-#endif
-	return memset(p, 0, size);
-}
-
-static void default_free(void *ctx, void *p)
-{
-	(void)ctx;
-	free(p);
-}
 
 static void *take(struct nat_worker *nat, size_t size)
 {
@@ -75,9 +47,6 @@ static bool take_all(struct nat_worker *nat)
 	return (nat->sessions = take(nat, (size_t)nat->max_sessions * sizeof(*nat->sessions))) &&
 	       (nat->cold = take(nat, (size_t)nat->max_sessions * sizeof(*nat->cold))) &&
 	       (nat->mappings = take(nat, (size_t)nat->max_mappings * sizeof(*nat->mappings))) &&
-	       (nat->externs = take(nat, nat->max_externs * sizeof(*nat->externs))) &&
-	       (nat->ports =
-			take(nat, (size_t)nat->max_externs * NAT_SPACES * sizeof(*nat->ports))) &&
 	       (nat->slots = take(nat, NAT_SLOTS * sizeof(*nat->slots))) &&
 	       (nat->rule_slot = take(nat, NAT_MAX_RULES * sizeof(*nat->rule_slot))) &&
 	       take_table(nat, &nat->session_table, nat->max_sessions * 2) &&
@@ -85,7 +54,6 @@ static bool take_all(struct nat_worker *nat)
 	       take_table(nat, &nat->inside_table, nat->max_mappings) &&
 	       take_table(nat, &nat->outside_table, nat->max_mappings) &&
 	       take_table(nat, &nat->host_table, nat->max_mappings) &&
-	       take_table(nat, &nat->extern_table, nat->max_externs) &&
 	       take_wheel(nat, &nat->session_wheel, nat->cold, sizeof(*nat->cold),
 			  offsetof(struct nat_session_cold, wheel)) &&
 	       take_wheel(nat, &nat->mapping_wheel, nat->mappings, sizeof(*nat->mappings),
@@ -94,13 +62,6 @@ static bool take_all(struct nat_worker *nat)
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-static uint32_t default_externs(uint32_t sessions)
-{
-	uint32_t n = sessions / SESSIONS_PER_EXTERN;
-
-	return n < EXTERNS_MIN ? EXTERNS_MIN : n > EXTERNS_MAX ? EXTERNS_MAX : n;
-}
-
 struct nat_worker *nat_worker_create(const struct nat_limits *limits, const struct nat_ops *ops)
 {
 	struct nat_worker *nat = calloc(1, sizeof(*nat));
@@ -108,9 +69,16 @@ struct nat_worker *nat_worker_create(const struct nat_limits *limits, const stru
 	if (nat == NULL)
 		return NULL;
 	nat->ops = *ops;
-	if (nat->ops.alloc == NULL) {
-		nat->ops.alloc = default_alloc;
-		nat->ops.free = default_free;
+	nat_ops_complete(&nat->ops);
+	nat->shared = limits->shared;
+	nat->id = limits->worker;
+	if (nat->shared == NULL) {
+		nat->shared = nat_shared_create(limits, ops, 1);
+		nat->owns_shared = true;
+	}
+	if (nat->shared == NULL || nat->id >= nat->shared->n_workers) {
+		nat_worker_destroy(nat);
+		return NULL;
 	}
 	nat->max_sessions = limits->max_sessions ? limits->max_sessions : SESSIONS_DEFAULT;
 	if (nat->max_sessions > SESSIONS_MAX)
@@ -118,9 +86,7 @@ struct nat_worker *nat_worker_create(const struct nat_limits *limits, const stru
 	nat->max_mappings = limits->max_mappings ? limits->max_mappings : nat->max_sessions;
 	if (nat->max_mappings > SESSIONS_MAX)
 		nat->max_mappings = SESSIONS_MAX;
-	nat->max_externs =
-		limits->max_external ? limits->max_external : default_externs(nat->max_sessions);
-	nat->memory = sizeof(*nat);
+	nat->memory = sizeof(*nat) + (nat->owns_shared ? nat->shared->memory : 0);
 	if (!take_all(nat)) {
 		nat_worker_destroy(nat);
 		return NULL;
@@ -129,7 +95,7 @@ struct nat_worker *nat_worker_create(const struct nat_limits *limits, const stru
 	nat->seed.a = nat_random_u64(&nat->random);
 	nat->seed.b = nat_random_u64(&nat->random);
 	nat->seed.c = nat_random_u64(&nat->random);
-	nat->session_free = nat->mapping_free = nat->extern_free = NAT_NONE;
+	nat->session_free = nat->mapping_free = NAT_NONE;
 	nat->mapping_idle = NAT_NONE;
 	nat->last_slot = NAT_NO_SLOT;
 	memset(nat->rule_slot, 0xff, NAT_MAX_RULES * sizeof(*nat->rule_slot));
@@ -144,6 +110,8 @@ void nat_worker_destroy(struct nat_worker *nat)
 		return;
 	while (nat->n_blocks > 0)
 		nat->ops.free(nat->ops.ctx, nat->blocks[--nat->n_blocks]);
+	if (nat->owns_shared)
+		nat_shared_destroy(nat->shared);
 	free(nat);
 }
 
@@ -192,7 +160,8 @@ void nat_worker_stats(const struct nat_worker *nat, struct nat_stats *out)
 		.max_sessions = nat->max_sessions,
 		.mappings = nat->n_mappings,
 		.max_mappings = nat->max_mappings,
-		.external_addresses = nat->n_externs,
+		.external_addresses =
+			atomic_load_explicit(&nat->shared->n_externs, memory_order_relaxed),
 		.sessions_created = nat->created,
 		.sessions_expired = nat->expired,
 		.sessions_cleared = nat->cleared,

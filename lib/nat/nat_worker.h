@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The records that a worker owns, and struct nat_worker, which holds their tables. Everything is
- * named by index. Who changes what: nat_extern.c external addresses and their ports, nat_slot.c
- * rules in use, nat_mapping.c mappings, nat_session.c sessions, nat_tick.c what is due.
+ * named by index. Who changes what: nat_slot.c rules in use, nat_mapping.c mappings, nat_session.c
+ * sessions, nat_tick.c what is due.
  */
 #ifndef TURNPIKE_NAT_WORKER_H
 #define TURNPIKE_NAT_WORKER_H
@@ -10,8 +10,8 @@
 #include "csum.h"
 #include "nat_config.h"
 #include "nat_key.h"
-#include "nat_ports.h"
 #include "nat_random.h"
+#include "nat_shared.h"
 #include "nat_table.h"
 #include "nat_wheel.h"
 
@@ -97,14 +97,6 @@ struct nat_mapping {
 
 _Static_assert(sizeof(struct nat_mapping) == 48, "mappings are small");
 
-/* ---- external addresses --------------------------------------------------------------------- */
-
-struct nat_extern {
-	uint32_t addr_be;
-	uint32_t n_mappings;
-	uint32_t next_free;
-};
-
 /* ---- rules in use --------------------------------------------------------------------------- */
 
 struct nat_slot {
@@ -138,10 +130,9 @@ struct nat_worker {
 	struct nat_wheel mapping_wheel;
 	struct nat_table inside_table, outside_table, host_table;
 
-	struct nat_extern *externs;
-	struct nat_ports *ports; /* NAT_SPACES for each external address */
-	uint32_t max_externs, n_externs, externs_high, extern_free;
-	struct nat_table extern_table;
+	struct nat_shared *shared;
+	unsigned id;	  /* this worker's number among those that share it */
+	bool owns_shared; /* made with this worker, and for it alone */
 
 	struct nat_slot *slots;
 	uint16_t slots_high;

@@ -186,11 +186,17 @@ static bool make_workers(const struct options *o, const unsigned *lcores)
 	dp.params.max_sessions = o->flows + (o->mode == MODE_MIXED ? FRESH_ROOM : 0);
 	if (o->mode == MODE_NAT44_SETUP)
 		dp.params.max_sessions += o->flows / SETUP_SPARE;
+	if (dp.n_workers > 1 && mode_translates(o->mode) && o->rules > 0) {
+		dp.nat_shared = worker_shared_nat(dp.n_workers);
+		if (dp.nat_shared == NULL) {
+			fprintf(stderr, "tp-perf: no memory for the NAT ports of %u workers\n",
+				dp.n_workers);
+			return false;
+		}
+	}
 	for (unsigned i = 0; i < dp.n_workers; i++) {
-		dp.workers[i] =
-			worker_create(i, lcores[i],
-				      i == dp.nat_owner && mode_translates(o->mode) && o->rules > 0,
-				      &err);
+		dp.workers[i] = worker_create(i, lcores[i],
+					      mode_translates(o->mode) && o->rules > 0, &err);
 		if (dp.workers[i] == NULL) {
 			fprintf(stderr, "tp-perf: %s\n", err.msg);
 			return false;
@@ -240,6 +246,8 @@ void router_clear(void)
 		       rte_ring_sc_dequeue(dp.punt, (void **)&m) == 0)
 			rte_pktmbuf_free(m);
 	}
+	nat_shared_destroy(dp.nat_shared);
+	dp.nat_shared = NULL;
 	atomic_store(&dp.snapshot, NULL);
 	if (snap == NULL)
 		return;
@@ -273,25 +281,38 @@ uint64_t router_summed(void)
 
 void router_end_sessions(void)
 {
-	struct worker *w = dp.workers[dp.nat_owner];
 	struct nat_filter all = {0};
-	uint32_t cursor = 0;
 
-	if (w == NULL || w->nat == NULL)
-		return;
-	while (cursor != NAT_NONE)
-		nat_session_clear(w->nat, &all, &cursor, 1u << 20);
-	/* mappings left without a session go with the clock */
-	nat_worker_tick(w->nat, w->now_ms, UINT32_MAX);
+	for (unsigned i = 0; i < dp.n_workers; i++) {
+		struct worker *w = dp.workers[i];
+		uint32_t cursor = 0;
+
+		if (w == NULL || w->nat == NULL)
+			continue;
+		while (cursor != NAT_NONE)
+			nat_session_clear(w->nat, &all, &cursor, 1u << 20);
+		/* mappings left without a session go with the clock */
+		nat_worker_tick(w->nat, w->now_ms, UINT32_MAX);
+	}
 }
 
 void router_stats(struct nat_stats *out)
 {
-	const struct worker *w = dp.workers[dp.nat_owner];
-
 	*out = (struct nat_stats){0};
-	if (w != NULL && w->nat != NULL)
-		nat_worker_stats(w->nat, out);
+	for (unsigned i = 0; i < dp.n_workers; i++) {
+		const struct worker *w = dp.workers[i];
+		struct nat_stats one;
+
+		if (w == NULL || w->nat == NULL)
+			continue;
+		nat_worker_stats(w->nat, &one);
+		out->sessions += one.sessions;
+		out->max_sessions += one.max_sessions;
+		out->sessions_created += one.sessions_created;
+		out->memory_bytes += one.memory_bytes;
+	}
+	if (dp.nat_shared != NULL)
+		out->memory_bytes += nat_shared_memory(dp.nat_shared);
 }
 
 static uint64_t drops_of(unsigned why)

@@ -94,6 +94,8 @@ static inline void router_setup(void)
 	snap->fib = rte_fib_create("test", SOCKET_ID_ANY, &fib);
 	assert_non_null(snap->fib);
 	atomic_store(&dp.snapshot, snap);
+	dp.nat_shared = worker_shared_nat(ROUTER_WORKERS);
+	assert_non_null(dp.nat_shared);
 	for (unsigned i = 0; i < ROUTER_WORKERS; i++) {
 		struct fwd_err err = {""};
 		char name[32];
@@ -102,7 +104,7 @@ static inline void router_setup(void)
 		dp.inject[i] = rte_ring_create(name, 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
 		snprintf(name, sizeof(name), "handover%u", i);
 		dp.handover[i] = rte_ring_create(name, 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
-		dp.workers[i] = worker_create(i, 0, i == 0, &err);
+		dp.workers[i] = worker_create(i, 0, true, &err);
 		if (dp.workers[i] == NULL)
 			fail_msg("%s", err.msg);
 		rte_rcu_qsbr_thread_register(dp.qsbr, i);
@@ -118,6 +120,7 @@ static inline void router_teardown(void)
 		rte_ring_free(dp.inject[i]);
 		rte_ring_free(dp.handover[i]);
 	}
+	nat_shared_destroy(dp.nat_shared);
 	rte_fib_free(snap->fib);
 	free(snap);
 	free(dp.nexthops);
@@ -141,27 +144,34 @@ static inline void router_drain(void)
 static inline void router_fresh(struct nat_config *nat)
 {
 	struct nat_filter all = {0};
-	uint32_t cursor = 0;
 
 	router_drain();
 	snap->nat = nat;
 	for (unsigned i = 0; i < ROUTER_WORKERS; i++) {
+		uint32_t cursor = 0;
+
 		worker_turn_begin(dp.workers[i]);
 		dp.workers[i]->icmp_bucket.tokens = 100000;
+		while (cursor != NAT_NONE)
+			nat_session_clear(dp.workers[i]->nat, &all, &cursor, 4096);
 	}
-	while (cursor != NAT_NONE)
-		nat_session_clear(dp.workers[0]->nat, &all, &cursor, 4096);
 	for (unsigned i = 0; i <= dp.n_workers; i++)
 		memset(dp.counters[i], 0, sizeof(*dp.counters[i]));
 }
 
-/* A turn of both workers, in which worker w received these frames on port. */
+/* Turns of both workers, until nothing is left to hand over or to send. */
+static inline void router_settle(void)
+{
+	while (worker_turn(dp.workers[1]) + worker_turn(dp.workers[0]) > 0)
+		;
+}
+
+/* Worker w receives these frames on port; then turns of both, until all is done. */
 static inline void router_feed(unsigned w, uint16_t port, struct rte_mbuf **m, unsigned n)
 {
 	worker_turn_begin(dp.workers[w]);
 	worker_frames(dp.workers[w], m, n, port);
-	worker_turn(dp.workers[w]);
-	worker_turn(dp.workers[0]);
+	router_settle();
 }
 
 /* The next frame that left by port, copied; its length, 0: none. Whatever leaves has right sums; of

@@ -169,10 +169,12 @@ static int setup(void **state)
 	route(198, 51, 100, 0, 24, NH_WAN_GW);
 	route(198, 18, 0, 0, 15, NH_ECMP);
 	atomic_store(&dp.snapshot, snap);
+	dp.nat_shared = worker_shared_nat(2);
+	assert_non_null(dp.nat_shared);
 	for (unsigned i = 0; i < 2; i++) {
 		struct fwd_err err = {""};
 
-		dp.workers[i] = worker_create(i, 0, i == 0, &err);
+		dp.workers[i] = worker_create(i, 0, true, &err);
 		if (dp.workers[i] == NULL)
 			fail_msg("%s", err.msg);
 		rte_rcu_qsbr_thread_register(dp.qsbr, i);
@@ -191,6 +193,7 @@ static int teardown(void **state)
 		rte_ring_free(dp.inject[i]);
 		rte_ring_free(dp.handover[i]);
 	}
+	nat_shared_destroy(dp.nat_shared);
 	nat_config_free(nat_conf);
 	rte_fib_free(snap->fib);
 	free(snap);
@@ -232,19 +235,27 @@ static void drain(void)
 static void reset_router(bool nat)
 {
 	struct nat_filter all = {0};
-	uint32_t cursor = 0;
 
 	drain();
 	snap->nat = nat ? nat_conf : NULL;
 	for (unsigned i = 0; i < 2; i++) {
+		uint32_t cursor = 0;
+
 		worker_turn_begin(dp.workers[i]);
+		while (cursor != NAT_NONE)
+			nat_session_clear(dp.workers[i]->nat, &all, &cursor, 4096);
 		dp.workers[i]->icmp_bucket.tokens = 100000;
 		dp.workers[i]->ip_id = 0;
 	}
-	while (cursor != NAT_NONE)
-		nat_session_clear(dp.workers[0]->nat, &all, &cursor, 4096);
 	for (unsigned i = 0; i <= dp.n_workers; i++)
 		memset(dp.counters[i], 0, sizeof(*dp.counters[i]));
+}
+
+/* Turns of both workers, until nothing is left to hand over or to send. */
+static void settle(void)
+{
+	while (worker_turn(dp.workers[1]) + worker_turn(dp.workers[0]) > 0)
+		;
 }
 
 static int fresh(void **state)
@@ -970,7 +981,6 @@ static void play(const struct segment *s, unsigned n, const struct segment *flow
 		 unsigned w, struct outcome *o)
 {
 	struct rte_mbuf *m[FWD_BURST];
-	uint32_t cursor = 0;
 
 	memset(o, 0, sizeof(*o));
 	reset_router(nat);
@@ -1003,9 +1013,10 @@ static void play(const struct segment *s, unsigned n, const struct segment *flow
 		for (unsigned k = 0; k < 3 && nat && i % 4 != 3; k++) {
 			m[0] = segment_mbuf(&open[k]);
 			worker_frames(dp.workers[0], m, 1, snap->ifaces[open[k].iface].port);
+			settle();
 		}
 	}
-	worker_turn(dp.workers[0]);
+	settle();
 	drain();
 	for (unsigned i = 0; i <= dp.n_workers; i++)
 		memset(dp.counters[i], 0, sizeof(*dp.counters[i]));
@@ -1020,10 +1031,7 @@ static void play(const struct segment *s, unsigned n, const struct segment *flow
 			from = i;
 		}
 	}
-	worker_turn(dp.workers[w]);
-	while (worker_turn(dp.workers[0]) >
-	       0) /* what worker 1 handed over, and what it has no queue for */
-		;
+	settle();
 	for (uint16_t port = 0; port < 2; port++) {
 		while (rte_eth_rx_burst(port, 0, m, 1) == 1)
 			take(o, m[0], port);
@@ -1041,8 +1049,13 @@ static void play(const struct segment *s, unsigned n, const struct segment *flow
 		for (unsigned e = 0; e < FWD_EVENT_COUNT; e++)
 			o->events[e] += dp.counters[k]->events[e];
 	}
-	o->n_sessions = nat_session_list(dp.workers[0]->nat, &(struct nat_filter){0}, 0, &cursor,
-					 4096, o->sessions, 64);
+	for (unsigned k = 0; k < 2; k++) {
+		uint32_t cursor = 0;
+
+		o->n_sessions +=
+			nat_session_list(dp.workers[k]->nat, &(struct nat_filter){0}, 0, &cursor,
+					 4096, o->sessions + o->n_sessions, 64 - o->n_sessions);
+	}
 	for (unsigned i = 0; i < o->n_sessions; i++)
 		o->sessions[i].index = 0, o->sessions[i].age_ms = 0, o->sessions[i].idle_ms = 0;
 }

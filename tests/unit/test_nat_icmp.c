@@ -393,6 +393,7 @@ static void test_message_cut_by_a_segment_boundary(void **state)
 	struct nat_pkt k, *one = &k;
 
 	(void)state;
+	lab_alone = true;
 	base(&lab);
 	assert_translates(&lab, INSIDE, p);
 	e = packet_error(HOP, EXT, 3, 3, p, p.len);
@@ -419,6 +420,7 @@ static void test_message_cut_by_a_segment_boundary(void **state)
 	assert_sums(p);
 	free(p.b);
 	lab_free(&lab);
+	lab_alone = false;
 }
 
 static void test_random_quotes_do_no_harm(void **state)

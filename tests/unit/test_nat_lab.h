@@ -4,6 +4,10 @@
  * outside (interface 1, everything else), a clock, packets built and checked by plain sums of their
  * own, and one function that takes a packet the way lib/fwd does. Packets lie in heap blocks of
  * their exact size, so that a sanitizer sees any access beside them.
+ *
+ * LAB_WORKERS in the environment: the router has so many workers (one if not said). A packet is then
+ * received by any of them, and goes from worker to worker as lib/fwd takes it, so every test of a
+ * NAT's behaviour is one that it does not depend on the number of workers.
  */
 #ifndef TEST_NAT_LAB_H
 #define TEST_NAT_LAB_H
@@ -314,8 +318,15 @@ static inline void assert_sums(struct packet p)
 
 /* ---- the router ---- */
 
+#define LAB_MAX_WORKERS 8
+
 struct lab {
-	struct nat_worker *nat;
+	unsigned n_workers;
+	struct nat_shared *shared;		 /* with several workers */
+	struct nat_worker *nats[LAB_MAX_WORKERS]; /* each with the limits asked for */
+	struct nat_worker *nat;			 /* the last packet's; at first the only or first */
+	uint64_t rss;				 /* which worker receives the next packet */
+	unsigned handed;			 /* times that packets went to another worker */
 	struct nat_config *cfg;
 	struct nat_conf conf;
 	struct nat_rule rules[32];
@@ -388,8 +399,18 @@ static inline void lab_load(struct lab *lab)
 	lab->cfg = nat_config_build(&lab->conf, err, sizeof(err));
 	if (lab->cfg == NULL)
 		fail_msg("configuration refused: %s", err);
-	nat_worker_config(lab->nat, lab->cfg, lab->now);
+	for (unsigned w = 0; w < lab->n_workers; w++)
+		nat_worker_config(lab->nats[w], lab->cfg, lab->now);
 	nat_config_free(old);
+}
+
+static bool lab_alone; /* of the labs made from now on: one worker, for a test that looks into it */
+
+static inline unsigned lab_workers(void)
+{
+	const char *n = getenv("LAB_WORKERS");
+
+	return n != NULL && !lab_alone ? (unsigned)atoi(n) : 1;
 }
 
 static inline void lab_init_sized(struct lab *lab, struct nat_limits limits)
@@ -399,8 +420,20 @@ static inline void lab_init_sized(struct lab *lab, struct nat_limits limits)
 	memset(lab, 0, sizeof(*lab));
 	nat_conf_defaults(&lab->conf);
 	lab->now = 1000000;
-	lab->nat = nat_worker_create(&limits, &ops);
-	assert_non_null(lab->nat);
+	lab->rss = 88172645463325252ull;
+	lab->n_workers = lab_workers();
+	assert_in_range(lab->n_workers, 1, LAB_MAX_WORKERS);
+	if (lab->n_workers > 1) {
+		lab->shared = limits.shared = nat_shared_create(&limits, &ops, lab->n_workers);
+		assert_non_null(lab->shared);
+	}
+	for (unsigned w = 0; w < lab->n_workers; w++) {
+		limits.worker = w;
+		limits.seed += w * 1000003ull;
+		lab->nats[w] = nat_worker_create(&limits, &ops);
+		assert_non_null(lab->nats[w]);
+	}
+	lab->nat = lab->nats[0];
 }
 
 static inline void lab_init(struct lab *lab)
@@ -436,26 +469,90 @@ static inline void lab_static(struct lab *lab)
 	r->internal = net4("10.0.0.50");
 }
 
+static inline void lab_tick(struct lab *lab, unsigned budget)
+{
+	for (unsigned w = 0; w < lab->n_workers; w++)
+		nat_worker_tick(lab->nats[w], lab->now, budget);
+}
+
+static inline bool lab_swept(struct lab *lab)
+{
+	bool swept = true;
+
+	for (unsigned w = 0; w < lab->n_workers; w++)
+		swept &= nat_worker_swept(lab->nats[w]);
+	return swept;
+}
+
+/* All sessions that match, in slices of budget records; up to max of them in out. */
+static inline unsigned lab_list(struct lab *lab, const struct nat_filter *f, unsigned budget,
+				struct nat_session_info *out, unsigned max)
+{
+	unsigned n = 0;
+
+	for (unsigned w = 0; w < lab->n_workers; w++) {
+		struct nat_session_info info[7];
+		uint32_t cursor = 0;
+
+		while (cursor != NAT_NONE) {
+			unsigned got = nat_session_list(lab->nats[w], f, lab->now, &cursor, budget,
+							info, 7);
+
+			for (unsigned i = 0; i < got; i++, n++)
+				if (n < max)
+					out[n] = info[i];
+		}
+	}
+	return n;
+}
+
+static inline unsigned lab_clear(struct lab *lab, const struct nat_filter *f, unsigned budget)
+{
+	unsigned n = 0;
+
+	for (unsigned w = 0; w < lab->n_workers; w++) {
+		uint32_t cursor = 0;
+
+		while (cursor != NAT_NONE)
+			n += nat_session_clear(lab->nats[w], f, &cursor, budget);
+	}
+	return n;
+}
+
 /* Lets time pass, with the housekeeping of every second. */
 static inline void lab_wait(struct lab *lab, unsigned seconds)
 {
 	for (unsigned i = 0; i < seconds; i++) {
 		lab->now += 1000;
-		nat_worker_tick(lab->nat, lab->now, 100000);
+		lab_tick(lab, 100000);
 	}
 }
 
 static inline uint32_t lab_sessions(struct lab *lab)
 {
-	return nat_worker_sessions(lab->nat);
+	uint32_t n = 0;
+
+	for (unsigned w = 0; w < lab->n_workers; w++)
+		n += nat_worker_sessions(lab->nats[w]);
+	return n;
 }
 
 static inline struct nat_stats lab_stats(struct lab *lab)
 {
-	struct nat_stats s;
+	struct nat_stats all = {0}, s;
 
-	nat_worker_stats(lab->nat, &s);
-	return s;
+	for (unsigned w = 0; w < lab->n_workers; w++) {
+		nat_worker_stats(lab->nats[w], &s);
+		all.sessions += s.sessions;
+		all.max_sessions += s.max_sessions;
+		all.mappings += s.mappings;
+		all.external_addresses = s.external_addresses;
+		all.sessions_created += s.sessions_created;
+		all.sessions_expired += s.sessions_expired;
+		all.sessions_cleared += s.sessions_cleared;
+		all.memory_bytes += s.memory_bytes;
+	}
+	return all;
 }
 
 /* All sessions go, held ports too: then nothing may be left. */
@@ -469,10 +566,10 @@ static inline void lab_drain(struct lab *lab)
 			longest = lab->conf.timeout_s[i];
 	lab->now += (longest + 1) * 1000ull;
 	for (unsigned i = 0; i < 1000; i++)
-		nat_worker_tick(lab->nat, lab->now, 1000);
+		lab_tick(lab, 1000);
 	lab->now += (lab->conf.timeout_s[NAT_TIMEOUT_port_hold] + 1) * 1000ull;
 	for (unsigned i = 0; i < 1000; i++)
-		nat_worker_tick(lab->nat, lab->now, 1000);
+		lab_tick(lab, 1000);
 	s = lab_stats(lab);
 	assert_int_equal(s.sessions, 0);
 	assert_int_equal(s.mappings, 0);
@@ -482,7 +579,9 @@ static inline void lab_drain(struct lab *lab)
 
 static inline void lab_free(struct lab *lab)
 {
-	nat_worker_destroy(lab->nat);
+	for (unsigned w = 0; w < lab->n_workers; w++)
+		nat_worker_destroy(lab->nats[w]);
+	nat_shared_destroy(lab->shared);
 	nat_config_free(lab->cfg);
 }
 
@@ -537,13 +636,27 @@ static inline struct nat_pkt lab_parse(struct lab *lab, uint16_t iface, struct p
 	return k;
 }
 
-/* A packet enters by an interface: lookup, miss, rewrite, in place. */
-static inline enum nat_verdict lab_send(struct lab *lab, uint16_t iface, struct packet p)
+/* The worker that a packet belongs to, received by self, as lib/fwd asks. */
+static inline unsigned lab_owner(struct lab *lab, struct nat_pkt *one, unsigned self)
+{
+	uint8_t owner;
+
+	nat_owner_burst(lab->shared, lab->cfg, &one, 1, self, &owner);
+	if (owner & NAT_OWNER_IF_OUT)
+		owner = nat_config_candidate(lab->cfg, &one->key, one->iface,
+					     (uint16_t)lab_egress(lab, one->key.dst_be, 0))
+				? owner & ~NAT_OWNER_IF_OUT
+				: (uint8_t)self;
+	assert_true(owner < lab->n_workers);
+	lab->handed += owner != self;
+	return owner;
+}
+
+static inline enum nat_verdict lab_turn(struct lab *lab)
 {
 	struct nat_pkt *one = &lab->last;
 	enum nat_verdict v;
 
-	lab->last = lab_parse(lab, iface, p);
 	nat_lookup_burst(lab->nat, &one, 1);
 	v = one->verdict;
 	if (v == NAT_PASS)
@@ -554,6 +667,49 @@ static inline enum nat_verdict lab_send(struct lab *lab, uint16_t iface, struct 
 	assert_int_equal(v, one->verdict);
 	if (v != NAT_DROP)
 		assert_int_equal(one->reason, NAT_REASON_NONE);
+	return v;
+}
+
+/* A packet that another worker passed on: by whom it is translated, and what of it. */
+static inline void lab_pass_on(struct lab *lab, unsigned to, struct packet p, unsigned half,
+			       uint32_t rule_id)
+{
+	lab->last = lab_parse(lab, lab->last.iface, p);
+	lab->nat = lab->nats[to];
+	lab->handed++;
+	if (half != 0)
+		nat_half(&lab->last, half, rule_id);
+}
+
+/* A packet enters by an interface, at some worker: lookup, miss, rewrite, in place. */
+static inline enum nat_verdict lab_send(struct lab *lab, uint16_t iface, struct packet p)
+{
+	unsigned self = lab_rand(&lab->rss) % lab->n_workers;
+	uint8_t ttl = p.b[8];
+	enum nat_verdict v;
+
+	lab->last = lab_parse(lab, iface, p);
+	if (lab->n_workers > 1)
+		lab->nat = lab->nats[lab_owner(lab, &lab->last, self)];
+	v = lab_turn(lab);
+	for (unsigned hops = 0; v == NAT_HANDOVER; hops++) {
+		unsigned half = lab->last.rule_id != 0 ? NAT_PKT_SOURCE : 0;
+
+		assert_true(lab->n_workers > 1 && hops == 0);
+		lab_pass_on(lab, lab->last.owner, p, half, lab->last.rule_id);
+		v = lab_turn(lab);
+		if (half != 0 && v == NAT_TRANSLATE) {
+			unsigned owner;
+
+			assert_int_equal(p.b[8], ttl);
+			lab->last = lab_parse(lab, iface, p);
+			owner = lab_owner(lab, &lab->last, 0);
+			lab_pass_on(lab, owner, p, NAT_PKT_DESTINATION, 0);
+			v = lab_turn(lab);
+		}
+	}
+	if (v == NAT_TRANSLATE)
+		assert_int_equal(p.b[8], ttl - 1);
 	return v;
 }
 

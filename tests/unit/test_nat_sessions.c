@@ -66,9 +66,8 @@ static struct nat_session_info only_session(struct lab *lab)
 {
 	struct nat_session_info info[2];
 	struct nat_filter any = {0};
-	uint32_t cursor = 0;
 
-	assert_int_equal(nat_session_list(lab->nat, &any, lab->now, &cursor, 100000, info, 2), 1);
+	assert_int_equal(lab_list(lab, &any, 100000, info, 2), 1);
 	return info[0];
 }
 
@@ -443,10 +442,8 @@ static void test_port_is_held_for_its_host_for_120_s_T5(void **state)
 	/* clearing frees at once */
 	{
 		struct nat_filter all = {0};
-		uint32_t cursor = 0;
 
-		assert_int_equal(nat_session_clear(lab.nat, &all, &cursor, 1000), 1);
-		assert_int_equal(cursor, NAT_NONE);
+		assert_int_equal(lab_clear(&lab, &all, 1000), 1);
 	}
 	assert_int_equal(udp_out(&lab, "10.0.0.4", 5000, R1, 53), NAT_TRANSLATE);
 	/* no hold configured */
@@ -462,7 +459,6 @@ static void test_cleared_port_is_free_though_strangers_had_sessions_T5(void **st
 {
 	struct lab lab;
 	struct nat_filter f = {.destination = net4(R1)};
-	uint32_t cursor = 0;
 
 	(void)state;
 	base(&lab);
@@ -472,9 +468,9 @@ static void test_cleared_port_is_free_though_strangers_had_sessions_T5(void **st
 	assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R1, 53), NAT_TRANSLATE);
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(udp_in(&lab, R2, 900 + i, 50000), NAT_TRANSLATE);
-	assert_int_equal(nat_session_clear(lab.nat, &f, &cursor, 1000), 1);
+	assert_int_equal(lab_clear(&lab, &f, 1000), 1);
 	assert_int_equal(udp_in(&lab, R2, 999, 50000), NAT_DROP);
-	nat_worker_tick(lab.nat, lab.now, 100);
+	lab_tick(&lab, 100);
 	assert_int_equal(lab_sessions(&lab), 0);
 	assert_int_equal(udp_out(&lab, "10.0.0.3", 5000, R1, 53), NAT_TRANSLATE);
 	lab_drain(&lab);
@@ -495,7 +491,7 @@ static void test_mapping_taken_up_again_while_it_is_being_cleared_lives_on(void 
 		assert_int_equal(udp_in(&lab, R2, 900 + i, 5000), NAT_TRANSLATE);
 	/* the only outbound session expires; the slice ends amid the others */
 	lab.now += 200000;
-	nat_worker_tick(lab.nat, lab.now, 10);
+	lab_tick(&lab, 10);
 	assert_in_range(lab_sessions(&lab), 30, 49);
 	assert_int_equal(udp_out(&lab, "10.0.0.2", 5000, R1, 54), NAT_TRANSLATE);
 	lab_wait(&lab, 1);
@@ -517,7 +513,7 @@ static void test_tick_works_in_slices(void **state)
 		assert_int_equal(udp_out(&lab, "10.0.0.2", 2000 + i, R1, 53), NAT_TRANSLATE);
 	lab.now += 300000;
 	for (left = 3000; left > 0; left = lab_sessions(&lab), ticks++) {
-		nat_worker_tick(lab.nat, lab.now, 10);
+		lab_tick(&lab, 10);
 		assert_true(left - lab_sessions(&lab) <= 10);
 		assert_true(ticks < 1000);
 	}
@@ -554,7 +550,6 @@ static void test_exhausted_pool_refuses_new_and_keeps_old_C33_C4(void **state)
 {
 	struct lab lab;
 	struct nat_filter f = {.source = {ip4("10.0.0.2"), 32}};
-	uint32_t cursor = 0;
 
 	(void)state;
 	base(&lab);
@@ -573,7 +568,7 @@ static void test_exhausted_pool_refuses_new_and_keeps_old_C33_C4(void **state)
 	assert_int_equal(lab_stats(&lab).mappings, 2);
 	assert_int_equal(udp_in(&lab, R1, 53, 50000), NAT_TRANSLATE);
 	assert_int_equal(udp_in(&lab, R1, 53, 50001), NAT_TRANSLATE);
-	assert_int_equal(nat_session_clear(lab.nat, &f, &cursor, 1000), 2);
+	assert_int_equal(lab_clear(&lab, &f, 1000), 2);
 	assert_int_equal(udp_out(&lab, "10.0.0.4", 5000, R1, 53), NAT_TRANSLATE);
 	lab_drain(&lab);
 	lab_free(&lab);
@@ -645,6 +640,7 @@ static void test_refused_packets_leave_no_trace(void **state)
 	struct nat_stats s;
 
 	(void)state;
+	lab_alone = true;
 	lab_init_sized(&lab, (struct nat_limits){.max_sessions = 10, .max_external = 4, .seed = 1});
 	lab_base(&lab);
 	lab_load(&lab);
@@ -661,19 +657,14 @@ static void test_refused_packets_leave_no_trace(void **state)
 	assert_int_equal(s.sessions_created, 10);
 	lab_drain(&lab);
 	lab_free(&lab);
+	lab_alone = false;
 }
 
 /* ---- listing and clearing ---- */
 
 static unsigned count(struct lab *lab, struct nat_filter f)
 {
-	struct nat_session_info info[7];
-	uint32_t cursor = 0;
-	unsigned n = 0;
-
-	while (cursor != NAT_NONE)
-		n += nat_session_list(lab->nat, &f, lab->now, &cursor, 13, info, 7);
-	return n;
+	return lab_list(lab, &f, 13, NULL, 0);
 }
 
 static void test_sessions_are_listed_and_cleared_by_filter(void **state)
@@ -682,8 +673,6 @@ static void test_sessions_are_listed_and_cleared_by_filter(void **state)
 	struct packet p;
 	struct nat_session_info info;
 	struct nat_filter f;
-	uint32_t cursor = 0;
-	unsigned cleared = 0;
 
 	(void)state;
 	base(&lab);
@@ -711,7 +700,7 @@ static void test_sessions_are_listed_and_cleared_by_filter(void **state)
 			 4);
 
 	f = (struct nat_filter){.rule_id = 2};
-	assert_int_equal(nat_session_list(lab.nat, &f, lab.now, &cursor, 1000, &info, 1), 1);
+	assert_int_equal(lab_list(&lab, &f, 1000, &info, 1), 1);
 	assert_int_equal(info.orig.src_be, ip4(R2));
 	assert_int_equal(info.orig.dst_be, ip4(EXT));
 	assert_int_equal(info.orig.dport_be, htons(8080));
@@ -725,9 +714,7 @@ static void test_sessions_are_listed_and_cleared_by_filter(void **state)
 	assert_int_equal(info.timeout_s, 240);
 
 	f = (struct nat_filter){.source = net4("10.0.0.2"), .destination = net4(R1)};
-	for (cursor = 0; cursor != NAT_NONE;)
-		cleared += nat_session_clear(lab.nat, &f, &cursor, 3);
-	assert_int_equal(cleared, 10);
+	assert_int_equal(lab_clear(&lab, &f, 3), 10);
 	assert_int_equal(lab_sessions(&lab), 31);
 	assert_int_equal(lab_stats(&lab).sessions_cleared, 10);
 	assert_int_equal(udp_in(&lab, R1, 101, 2001), NAT_DROP);
@@ -759,7 +746,7 @@ static void test_reload_keeps_sessions_of_unchanged_rules(void **state)
 	snprintf(lab.rules[0].name, sizeof(lab.rules[0].name), "renamed");
 	lab.conf.filtering = NAT_ENDPOINT_INDEPENDENT;
 	lab_load(&lab);
-	assert_true(nat_worker_swept(lab.nat));
+	assert_true(lab_swept(&lab));
 	assert_int_equal(lab_sessions(&lab), 2);
 	assert_int_equal(tcp_in(&lab, 4000, ACK, 5001, 1001, "data"), NAT_TRANSLATE);
 	/* the same mapping still */
@@ -787,7 +774,7 @@ static void test_sessions_of_changed_rules_match_no_longer_and_go(void **state)
 	/* the pool moves: before any sweep, neither direction is translated the old way */
 	lab.ranges[0] = (struct nat_range){ip4("203.0.113.11"), ip4("203.0.113.11")};
 	lab_load(&lab);
-	assert_false(nat_worker_swept(lab.nat));
+	assert_false(lab_swept(&lab));
 	assert_int_equal(udp_in(&lab, R1, 53, 2000), NAT_DROP);
 	assert_reason(&lab, nat_no_mapping);
 	p = packet_udp("10.0.0.2", 2000, R1, 53, "x");
@@ -799,9 +786,9 @@ static void test_sessions_of_changed_rules_match_no_longer_and_go(void **state)
 	assert_translates(&lab, INSIDE, p);
 	assert_from(p, EXT, 8080);
 	free(p.b);
-	for (unsigned i = 0; !nat_worker_swept(lab.nat); i++) {
+	for (unsigned i = 0; !lab_swept(&lab); i++) {
 		assert_true(i < 1000);
-		nat_worker_tick(lab.nat, lab.now, 10);
+		lab_tick(&lab, 10);
 	}
 	assert_int_equal(lab_sessions(&lab), 2);
 	assert_int_equal(lab_stats(&lab).mappings, 1);
@@ -814,7 +801,7 @@ static void test_sessions_of_changed_rules_match_no_longer_and_go(void **state)
 	free(p.b);
 	lab_wait(&lab, 2);
 	assert_int_equal(lab_sessions(&lab), 0);
-	assert_true(nat_worker_swept(lab.nat));
+	assert_true(lab_swept(&lab));
 	lab_drain(&lab);
 	lab_free(&lab);
 }
@@ -830,8 +817,8 @@ static void test_held_port_of_a_rule_that_is_gone_is_freed_by_the_sweep(void **s
 	assert_int_equal(lab_stats(&lab).mappings, 1);
 	lab.ranges[0] = (struct nat_range){ip4("203.0.113.11"), ip4("203.0.113.11")};
 	lab_load(&lab);
-	nat_worker_tick(lab.nat, lab.now, 1000);
-	assert_true(nat_worker_swept(lab.nat));
+	lab_tick(&lab, 1000);
+	assert_true(lab_swept(&lab));
 	assert_int_equal(lab_stats(&lab).mappings, 0);
 	assert_int_equal(lab_stats(&lab).external_addresses, 0);
 	lab_free(&lab);
@@ -867,12 +854,11 @@ static void test_random_reloads_under_traffic_leak_nothing(void **state)
 			lab_load(&lab);
 		} else if (what == 1) {
 			struct nat_filter f = {.port = (uint16_t)(2000 + lab_rand(&seed) % 30)};
-			uint32_t cursor = 0;
 
-			nat_session_clear(lab.nat, &f, &cursor, 10000);
+			lab_clear(&lab, &f, 10000);
 		} else if (what < 10) {
 			lab.now += lab_rand(&seed) % 20000;
-			nat_worker_tick(lab.nat, lab.now, lab_rand(&seed) % 40);
+			lab_tick(&lab, lab_rand(&seed) % 40);
 		}
 		snprintf(src, sizeof(src), "10.0.0.%u", 40 + lab_rand(&seed) % 20);
 		snprintf(dst, sizeof(dst), "203.0.113.%u", 10 + lab_rand(&seed) % 7);

@@ -224,10 +224,10 @@ static void test_ports_find_the_next_free_one(void **state)
 
 		/* in bursts nearly full, nearly empty */
 		if ((i / 100000) % 2 == 0 || lab_rand(&seed) % 8 == 0) {
-			nat_ports_take(p, (uint16_t)port);
+			nat_ports_take(p, (uint16_t)port, true);
 			taken[port] = true;
 		} else {
-			nat_ports_give(p, (uint16_t)port);
+			nat_ports_give(p, (uint16_t)port, true);
 			taken[port] = false;
 		}
 		if (i % 400 == 0) {
@@ -255,10 +255,10 @@ static void test_ports_exhaust_exactly(void **state)
 		int port = nat_ports_find(p, 0, 65535, 40000, -1);
 
 		assert_true(port >= 0);
-		nat_ports_take(p, (uint16_t)port);
+		nat_ports_take(p, (uint16_t)port, true);
 	}
 	assert_int_equal(nat_ports_find(p, 0, 65535, 0, -1), -1);
-	nat_ports_give(p, 77);
+	nat_ports_give(p, 77, true);
 	assert_int_equal(nat_ports_find(p, 0, 65535, 78, -1), 77);
 	assert_int_equal(nat_ports_find(p, 0, 65535, 78, 1), 77);
 	assert_int_equal(nat_ports_find(p, 0, 65535, 78, 0), -1);

@@ -174,10 +174,12 @@ static int setup(void **state)
 	route(198, 51, 100, 0, 24, NH_WAN_GW);
 	route(198, 18, 0, 0, 15, NH_ECMP);
 	atomic_store(&dp.snapshot, snap);
+	dp.nat_shared = worker_shared_nat(2);
+	assert_non_null(dp.nat_shared);
 	for (unsigned i = 0; i < 2; i++) {
 		struct fwd_err err = {""};
 
-		dp.workers[i] = worker_create(i, 0, i == 0, &err);
+		dp.workers[i] = worker_create(i, 0, true, &err);
 		if (dp.workers[i] == NULL)
 			fail_msg("%s", err.msg);
 		rte_rcu_qsbr_thread_register(dp.qsbr, i);
@@ -196,6 +198,7 @@ static int teardown(void **state)
 		rte_ring_free(dp.inject[i]);
 		rte_ring_free(dp.handover[i]);
 	}
+	nat_shared_destroy(dp.nat_shared);
 	nat_config_free(nat_conf);
 	rte_fib_free(snap->fib);
 	free(snap);
@@ -233,13 +236,16 @@ static int fresh(void **state)
 static int fresh_nat(void **state)
 {
 	struct nat_filter all = {0};
-	uint32_t cursor = 0;
 
 	fresh(state);
 	snap->nat = nat_conf;
-	worker_turn_begin(dp.workers[0]);
-	while (cursor != NAT_NONE)
-		nat_session_clear(dp.workers[0]->nat, &all, &cursor, 4096);
+	for (unsigned w = 0; w < 2; w++) {
+		uint32_t cursor = 0;
+
+		worker_turn_begin(dp.workers[w]);
+		while (cursor != NAT_NONE)
+			nat_session_clear(dp.workers[w]->nat, &all, &cursor, 4096);
+	}
 	return 0;
 }
 
@@ -256,8 +262,16 @@ static void feed_chain(unsigned w, uint16_t port, struct rte_mbuf *m)
 {
 	worker_turn_begin(dp.workers[w]);
 	worker_frames(dp.workers[w], &m, 1, port);
-	worker_turn(dp.workers[w]);
-	worker_turn(dp.workers[0]);
+	/* to its owner and back, or by two owners */
+	for (unsigned round = 0; round < 4; round++) {
+		worker_turn(dp.workers[w]);
+		worker_turn(dp.workers[!w]);
+	}
+}
+
+static uint32_t sessions(void)
+{
+	return nat_worker_sessions(dp.workers[0]->nat) + nat_worker_sessions(dp.workers[1]->nat);
 }
 
 static void feed(unsigned w, uint16_t port, const uint8_t *f, unsigned len)
@@ -594,7 +608,7 @@ static void test_translated_flow_works_through_every_worker_M1(void **state)
 		assert_memory_equal(got + 26, &fl.dst, 4);
 		assert_memory_equal(got, HOST_MAC, 6);
 	}
-	assert_int_equal(nat_worker_sessions(dp.workers[0]->nat), 12);
+	assert_int_equal(sessions(), 12);
 	assert_true(events(FWD_E_handovers) > 0);
 }
 
@@ -610,7 +624,7 @@ static void test_expired_ttl_makes_no_session_C27(void **state)
 	len = fixture_frame(about, WAN_MAC, &in, 0, 0, 1);
 	feed(1, WAN, about, len);
 	expect_icmp(WAN, about, 11, 0, 0, IP(203, 0, 113, 1));
-	assert_int_equal(nat_worker_sessions(dp.workers[0]->nat), 0);
+	assert_int_equal(sessions(), 0);
 }
 
 /* The router's own address that masquerade uses: a SYN is dropped in silence, UDP is refused as
@@ -651,7 +665,7 @@ static void test_bad_transport_header_never_leaves_untranslated_C10(void **state
 	feed(0, LAN, f, len);
 	assert_int_equal(left(WAN, got), 0);
 	assert_int_equal(drops(FWD_D_NAT + NAT_R_nat_fragment - 1), 1);
-	assert_int_equal(nat_worker_sessions(dp.workers[0]->nat), 0);
+	assert_int_equal(sessions(), 0);
 }
 
 /* rx + made here == tx + drops + to control, whatever comes in; and no buffer is lost. */

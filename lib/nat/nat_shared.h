@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the workers of one router share: external addresses with live mappings, which of their ports
+ * are taken, and by whom; and which worker an inside host belongs to. All else is a worker's own.
+ *
+ * Any thread reads without a lock. Workers write in the slow path: ports by compare-and-swap,
+ * addresses coming and going under one lock. With a single worker ("alone") plain stores do, and
+ * the map of owners is not there.
+ */
+#ifndef TURNPIKE_NAT_SHARED_H
+#define TURNPIKE_NAT_SHARED_H
+
+#include <stdatomic.h>
+
+#include "nat_config.h"
+#include "nat_key.h"
+#include "nat_ports.h"
+
+/* Owners of an external address: a byte for each port of each space, then one for each protocol
+ * without ports. 0: free, else the worker's number plus one. */
+#define NAT_OWNERS (NAT_SPACES * 65536 + 256)
+
+#define NAT_HOST_SHARES 128 /* parts that inside hosts fall into, as in a NIC's RSS table */
+#define NAT_RSS_KEY	40  /* bytes */
+
+struct nat_extern {
+	_Atomic uint32_t addr_be;    /* 0: the record is free */
+	_Atomic uint32_t n_mappings; /* 0: the address may go */
+	uint32_t next_free;
+};
+
+struct nat_shared {
+	struct nat_ops ops;
+	unsigned n_workers;
+	bool alone; /* one worker */
+	struct nat_seed seed;
+	uint8_t rss_key[NAT_RSS_KEY];
+	uint32_t rss_table[4][256];	      /* Toeplitz hash of an address, by its bytes */
+	uint8_t share_owner[NAT_HOST_SHARES]; /* worker */
+
+	struct nat_extern *externs;
+	struct nat_ports *ports; /* NAT_SPACES for each external address */
+	_Atomic uint8_t *owners; /* NAT_OWNERS for each external address; NULL when alone */
+	_Atomic uint32_t *index; /* by address, open addressing: record + 1; 0: never used */
+	uint32_t index_mask;
+	uint32_t max_externs, extern_free;
+	_Atomic uint32_t n_externs, externs_high;
+	const struct nat_config *_Atomic cfg; /* the newest that a worker has taken up */
+	_Atomic bool changing;		      /* ports are being held and freed for cfg */
+	atomic_flag lock;		      /* externs coming and going, cfg */
+
+	size_t memory;
+	void *blocks[8]; /* what was taken from ops.alloc */
+	unsigned n_blocks;
+};
+
+/* Default functions where none are given. */
+void nat_ops_complete(struct nat_ops *ops);
+
+void nat_shared_lock(struct nat_shared *sh);
+void nat_shared_unlock(struct nat_shared *sh);
+
+/* The NIC's hash of an address alone (RSS over the IPv4 source). */
+static inline uint32_t nat_rss_hash(const struct nat_shared *sh, uint32_t addr_be)
+{
+	uint32_t h = ntohl(addr_be);
+
+	return sh->rss_table[0][h >> 24] ^ sh->rss_table[1][h >> 16 & 0xff] ^
+	       sh->rss_table[2][h >> 8 & 0xff] ^ sh->rss_table[3][h & 0xff];
+}
+
+/* The worker that has all state of an inside host. */
+static inline unsigned nat_host_owner(const struct nat_shared *sh, uint32_t addr_be)
+{
+	return sh->share_owner[nat_rss_hash(sh, addr_be) % NAT_HOST_SHARES];
+}
+
+#endif /* TURNPIKE_NAT_SHARED_H */
