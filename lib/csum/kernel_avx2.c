@@ -14,7 +14,6 @@ typedef __m256i vec;
 #define IMPL_NAME	    "avx2"
 #define IMPL_CROSSOVER	    0
 #define IMPL_COPY_CROSSOVER 192 /* csum-perf --copy */
-#define IMPL_PREFETCH	    0	/* none is fastest on Zen 5, warm and cold (csum-perf --tune) */
 
 TINLINE vec load(const unsigned char *p)
 {

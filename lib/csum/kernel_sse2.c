@@ -14,7 +14,6 @@ typedef __m128i vec;
 #define IMPL_NAME	    "sse2"
 #define IMPL_CROSSOVER	    0
 #define IMPL_COPY_CROSSOVER 256 /* csum-perf --copy */
-#define IMPL_PREFETCH	    512
 
 TINLINE vec load(const unsigned char *p)
 {

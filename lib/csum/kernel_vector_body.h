@@ -8,7 +8,7 @@
  *   zero, both            a vector of zeros; bitwise and,
  *   add, average, shift   lanes of 32 bits added; words averaged, rounded up; lanes shifted right,
  *   sums_of_lanes(a, b)   the sum of a's lanes in the low 32 bits, that of b's in the high ones,
- *   IMPL, IMPL_NAME, IMPL_CROSSOVER, IMPL_COPY_CROSSOVER, IMPL_PREFETCH, impl_supported()
+ *   IMPL, IMPL_NAME, IMPL_CROSSOVER, IMPL_COPY_CROSSOVER, impl_supported()
  *
  * Two operations for each vector, where taking words apart or making them signed costs three. One
  * adds its lanes of 32 bits to accumulators that wrap, so the sum is known modulo 2^32. The other
@@ -18,7 +18,7 @@
  * tests/unit/csum_proof.py.
  */
 
-static unsigned prefetch_bytes = IMPL_PREFETCH;
+static unsigned prefetch_bytes; /* none is fastest on Zen 5 (csum-perf --tune) */
 
 /* Sixteen vectors are a block, and less than 16 of them are the rest. */
 #define BLOCK ((size_t)16 * VEC)
