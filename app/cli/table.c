@@ -251,7 +251,8 @@ const struct cli_command cli_commands[] = {
 	  "pass leaves a TCP or UDP port to the host's kernel, so that for example ssh to the host goes on "
 	  "working on an interface that the router has taken; no-pass takes it back. gro merges TCP "
 	  "segments that come in together, so that translating and routing them costs once; they leave as "
-	  "they came.",
+	  "they came. gro-timeout lets segments wait for those that follow, never longer than the worker "
+	  "has something else to do; 0, the default: they merge with what came in at the same time.",
 	  "interface set lan pass protocol tcp port 22", 1, 1,
 	  { THE_IFACE,
 	    { .key = "mtu", .what = "BYTES", .help = "largest IP packet", .type = CLI_NUMBER,
@@ -260,6 +261,9 @@ const struct cli_command cli_commands[] = {
 	    { .key = "gro-validate", .what = "always|offload|counted",
 	      .help = "how their checksums are looked at before", .type = CLI_WORD,
 	      .choices = validations, .grouped = true },
+	    { .key = "gro-timeout", .what = "MICROSECONDS",
+	      .help = "how long segments may wait for those that follow", .type = CLI_NUMBER,
+	      .max = 1000, .unit = "microseconds", .grouped = true },
 	    { .key = "pass", .what = "", .help = "leave a port to the kernel", .type = CLI_FLAG,
 	      .grouped = true, .needs = "protocol,port" },
 	    { .key = "no-pass", .what = "", .help = "take a port back from the kernel",

@@ -66,6 +66,9 @@ void lines_gro(struct buf *b, const struct net_iface *iface)
 	if (iface->conf.gro.validate != FWD_GRO_OFFLOAD)
 		buf_printf(b, "interface set %s gro-validate %s\n", iface->conf.name,
 			   lines_gro_validate(iface->conf.gro.validate));
+	if (iface->conf.gro.timeout_us != 0)
+		buf_printf(b, "interface set %s gro-timeout %u\n", iface->conf.name,
+			   iface->conf.gro.timeout_us);
 }
 
 void lines_address(struct buf *b, const struct fwd_address *a, const char *iface)

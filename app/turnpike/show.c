@@ -76,6 +76,7 @@ static json_t *iface_row(const struct fwd_iface_info *info)
 	put_bool(o, "completes_checksums", info->completes_checksums);
 	put(o, "gro", info->conf.gro.on ? "on" : "off");
 	put(o, "gro_validate", lines_gro_validate(info->conf.gro.validate));
+	put_number(o, "gro_timeout_us", info->conf.gro.timeout_us);
 	for (unsigned i = 0; i < info->n_pass; i++) {
 		snprintf(text, sizeof(text), "%s/%u",
 			 text_put_protocol(proto, info->pass[i].protocol), info->pass[i].port);

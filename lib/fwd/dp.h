@@ -88,9 +88,10 @@ struct dp_addr {
 
 /* An interface as workers see it. */
 struct dp_iface {
-	uint16_t port; /* DPDK port id */
-	uint16_t vlan; /* 802.1Q id, 0: untagged */
-	uint16_t mtu;  /* bytes of IP datagram */
+	uint16_t port;	 /* DPDK port id */
+	uint16_t vlan;	 /* 802.1Q id, 0: untagged */
+	uint16_t mtu;	 /* bytes of IP datagram */
+	uint16_t gro_us; /* with IFACE_GRO: microseconds that segments may wait */
 	uint8_t flags;
 	uint8_t n_addrs;
 	struct rte_ether_addr mac;
@@ -124,6 +125,7 @@ struct dp_worker_conf {
 struct fwd_snapshot {
 	struct rte_fib *fib;	/* values: indexes of next hops */
 	struct nat_config *nat; /* NULL: none */
+	bool gro_waits;		/* one of the interfaces has a gro_us */
 	struct dp_iface ifaces[FWD_MAX_IFACES];
 	struct dp_port ports[FWD_MAX_PORTS];
 	uint8_t txq_owner[FWD_MAX_PORTS]; /* worker that sends for those without a queue of their

@@ -100,6 +100,7 @@ const char *fwd_drop_text(unsigned drop);
 	X(handovers, "packets handed to another worker")                                           \
 	X(punts, "packets handed to the control thread")                                           \
 	X(gro_merged, "packets made of several TCP segments")                                      \
+	X(gro_held, "TCP segments that waited for those that follow them")                         \
 	X(gro_payload_bytes_summed, "payload bytes summed to validate TCP segments")               \
 	X(gro_bad_checksum, "TCP segments with a wrong checksum, not merged, passed on")           \
 	X(cut_segments, "segments that merged packets were cut back to")                           \
@@ -161,6 +162,7 @@ enum fwd_gro_validate {
 struct fwd_gro {
 	bool on;
 	enum fwd_gro_validate validate;
+	uint16_t timeout_us; /* how long segments may wait for those that follow; 0: not at all */
 };
 
 struct fwd_iface_conf {

@@ -273,6 +273,8 @@ static void find_runs(struct work *k)
 		if (unlikely((p->nat.flags & NAT_PKT_FRAGMENT) || p->l4_drop != 0)) {
 			/* whose it is it does not say: ends all */
 			memset(k->table, 0, sizeof(k->table));
+			for (unsigned j = 0; j < k->n_runs; j++)
+				k->runs[j].open = false;
 			r = NULL;
 			continue;
 		}
@@ -293,6 +295,8 @@ static void find_runs(struct work *k)
 		} else if (r != NULL && r->open && continues(r, p, thl, payload)) {
 			append(k, r, i, thl, payload);
 		} else {
+			if (r != NULL)
+				r->open = false;
 			r = begin(k, i, at, payload);
 		}
 	}
@@ -427,19 +431,43 @@ static void merge(struct work *k, struct gro *g, const struct run *r, struct rte
 	}
 }
 
+static inline void start(struct work *k, struct worker *w, struct pkt *pkts, unsigned n)
+{
+	k->w = w;
+	k->pkts = pkts;
+	k->n = n;
+	k->n_runs = k->n_sum = 0;
+	k->iface_flags = 0;
+	k->wanted = k->bad = k->absorbed = 0;
+	memset(k->table, 0, sizeof(k->table));
+}
+
+uint64_t gro_open(struct worker *w, struct pkt *pkts, unsigned n)
+{
+	uint64_t open = 0;
+	struct work k;
+
+	start(&k, w, pkts, n);
+	find_runs(&k);
+	for (unsigned j = 0; j < k.n_runs; j++) {
+		const struct run *r = &k.runs[j];
+
+		if (!r->open || r->total + r->payload > UINT16_MAX ||
+		    w->snap->ifaces[r->iface].gro_us == 0)
+			continue;
+		for (unsigned i = r->first; i != NO_NEXT; i = k.next[i])
+			open |= bit(i);
+	}
+	return open;
+}
+
 unsigned gro_burst(struct worker *w, struct pkt *pkts, unsigned n, struct gro *g)
 {
 	struct rte_mbuf **end = g->segments;
 	struct work k;
 	unsigned left = 0;
 
-	k.w = w;
-	k.pkts = pkts;
-	k.n = n;
-	k.n_runs = k.n_sum = 0;
-	k.iface_flags = 0;
-	k.wanted = k.bad = k.absorbed = 0;
-	memset(k.table, 0, sizeof(k.table));
+	start(&k, w, pkts, n);
 	g->n = 0;
 	find_runs(&k);
 	if (unlikely(k.iface_flags & IFACE_GRO_COUNTED))

@@ -40,4 +40,8 @@ struct gro {
  * for each of them when g->n > 0. */
 unsigned gro_burst(struct worker *w, struct pkt *pkts, unsigned n, struct gro *g);
 
+/* By headers alone: a bit for each of n packets that come by interfaces with a gro_us and belong to
+ * a train that what comes next may continue. Of no flow does anything stand behind them. */
+uint64_t gro_open(struct worker *w, struct pkt *pkts, unsigned n);
+
 #endif /* FWD_GRO_H */

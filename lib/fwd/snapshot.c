@@ -62,6 +62,8 @@ static void build_iface(struct fwd_snapshot *s, const struct iface *i)
 		d->flags |= IFACE_GRO |
 			    (i->conf.gro.validate == FWD_GRO_ALWAYS ? IFACE_GRO_ALWAYS : 0) |
 			    (i->conf.gro.validate == FWD_GRO_COUNTED ? IFACE_GRO_COUNTED : 0);
+		d->gro_us = i->conf.gro.timeout_us;
+		s->gro_waits |= d->gro_us > 0;
 		s->ports[d->port].gro = true;
 	}
 	memcpy(&d->mac, i->port->mac, sizeof(d->mac));

@@ -13,6 +13,7 @@
 #include "frag.h"
 #include "gro.h"
 #include "gso.h"
+#include "hold.h"
 #include "icmp.h"
 #include "local.h"
 #include "output.h"
@@ -327,9 +328,7 @@ static __rte_always_inline void datagrams(struct worker *w, struct pkt *pkts, un
 		tsc[WORKER_FORWARD] = rte_rdtsc();
 }
 
-/* As datagrams(), merging first. Apart from it, so that it costs nothing where it is off. */
-static __rte_noinline void datagrams_merged(struct worker *w, struct pkt *pkts, unsigned n,
-					    uint64_t *tsc)
+static __rte_noinline void merged(struct worker *w, struct pkt *pkts, unsigned n, uint64_t *tsc)
 {
 	struct gro g;
 
@@ -337,6 +336,36 @@ static __rte_noinline void datagrams_merged(struct worker *w, struct pkt *pkts, 
 	if (tsc != NULL)
 		tsc[WORKER_MERGE] = rte_rdtsc();
 	datagrams(w, pkts, n, g.n > 0 ? &g : NULL, tsc);
+}
+
+/* What is held has waited long enough. Returns how many packets that is. */
+static unsigned release(struct worker *w)
+{
+	struct pkt pkts[FWD_BURST];
+	unsigned n = hold_take(w, pkts);
+
+	if (n > 0)
+		merged(w, pkts, n, NULL);
+	if (unlikely(w->n_steer_to > 0))
+		steer_flush(w);
+	return n;
+}
+
+/* As datagrams(), merging first. Apart from it, so that it costs nothing where it is off. pkts has
+ * room for FWD_BURST. */
+static __rte_noinline void datagrams_merged(struct worker *w, struct pkt *pkts, unsigned n,
+					    uint64_t *tsc)
+{
+	if (unlikely(w->snap->gro_waits)) {
+		if (w->hold->n + n > FWD_BURST)
+			release(w);
+		n = hold_burst(w, pkts, n);
+	}
+	if (n > 0)
+		merged(w, pkts, n, tsc);
+	else if (tsc != NULL) /* all of it waits */
+		for (unsigned s = WORKER_MERGE; s < WORKER_STAGES; s++)
+			tsc[s] = rte_rdtsc();
 }
 
 void worker_frames(struct worker *w, struct rte_mbuf **m, unsigned n, uint16_t port)
@@ -396,12 +425,15 @@ static unsigned handover(struct worker *w)
 void worker_turn_begin(struct worker *w)
 {
 	uint64_t now_ms = (rte_rdtsc() - w->tsc_base) / w->tsc_per_ms;
+	const struct fwd_snapshot *before = w->snap;
+	bool changed;
 
 	/* Quiescent first, then the load: what control published before this report is what this
 	 * turn uses. lib/nat lets go of its old configuration only now, in the turn after the
 	 * report, so control waits for two. */
 	rte_rcu_qsbr_quiescent(dp.qsbr, w->id);
 	w->snap = atomic_load_explicit(&dp.snapshot, memory_order_acquire);
+	changed = w->snap != before;
 	if (w->nat != NULL) {
 		if (unlikely(w->nat_conf != w->snap->nat)) {
 			w->nat_conf = w->snap->nat;
@@ -411,6 +443,8 @@ void worker_turn_begin(struct worker *w)
 			w->nat_behind = nat_worker_tick(w->nat, now_ms, NAT_TICK_BUDGET);
 	}
 	w->now_ms = now_ms;
+	if (unlikely(changed) && hold_any(w))
+		release(w); /* under what is configured now */
 	if (unlikely(!rte_ring_empty(w->requests)))
 		call_serve(w);
 }
@@ -454,6 +488,9 @@ unsigned worker_turn(struct worker *w)
 	stat_add(&w->packets, got);
 	if (!rte_ring_empty(dp.handover[w->id]))
 		got += handover(w);
+	/* never longer when there is nothing else to do */
+	if (hold_any(w) && (got == 0 || rte_rdtsc() >= w->hold->until_tsc))
+		got += release(w);
 	got += tx_injected(w);
 	tx_flush(w);
 	return got;
@@ -542,7 +579,8 @@ struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct 
 	snprintf(name, sizeof(name), "requests%u", id);
 	w->requests = rte_ring_create(name, REQUEST_RING_SIZE, SOCKET_ID_ANY,
 				      RING_F_SP_ENQ | RING_F_SC_DEQ);
-	if (w->requests == NULL) {
+	w->hold = rte_zmalloc("hold", sizeof(*w->hold), RTE_CACHE_LINE_SIZE);
+	if (w->requests == NULL || w->hold == NULL) {
 		dp_err(err, -ENOMEM, "no memory for the request ring of worker %u", id);
 		worker_destroy(w);
 		return NULL;
@@ -583,6 +621,9 @@ void worker_destroy(struct worker *w)
 		return;
 	if (w->nat != NULL)
 		nat_worker_destroy(w->nat);
+	for (unsigned i = 0; w->hold != NULL && i < w->hold->n; i++)
+		rte_pktmbuf_free(w->hold->pkts[i].m);
+	rte_free(w->hold);
 	rte_ring_free(w->requests);
 	rte_free(w);
 }

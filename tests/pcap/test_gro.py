@@ -15,11 +15,21 @@ def with_gro(lines):
     return [line + (" gro on" if line.startswith("interface add") else "") for line in lines]
 
 
+def as_interleaved(want, left):
+    """What left, with its flows interleaved as in want: one flow may overtake another that waits. Each keeps its order."""
+    def flow(frame):
+        return frame[23:24] + frame[26:38]
+
+    to = sorted(range(len(want)), key=lambda i: flow(want[i]))
+    return [entry for _, entry in sorted(zip(to, sorted(left, key=lambda entry: flow(entry[1]))), key=lambda pair: pair[0])]
+
+
 class Gro(Cases):
     """What both share; itself without tests."""
 
     lines = BASE
     on = False
+    waits = False
 
     def events(self):
         return {row["event"]: row["count"] for row in self.router.json("stats")["events"]}
@@ -30,6 +40,8 @@ class Gro(Cases):
         bad = MANIFEST[case].get("wrong_checksum_on_purpose_expected", ())
         left = self.play(fed[:first])
         left += self.at_once(fed[first:], len(want) - len(left))
+        if self.waits and len(left) == len(want):
+            left = as_interleaved(want, left)
         compare_exact(want, [frame for _, frame in left])
         self.check_origin(left)
         self.check_sums(left, bad)
@@ -86,20 +98,22 @@ class GroOn(Gro):
         """shown, changed at run time, saved, and a reload brings the old ones back"""
         def shown(name):
             row = next(r for r in self.router.items("interface") if r["name"] == name)
-            return row["gro"], row["gro_validate"]
+            return row["gro"], row["gro_validate"], row["gro_timeout_us"]
 
-        self.assertEqual(shown("lan"), ("on", "offload"))
+        self.assertEqual(shown("lan"), ("on", "offload", 0))
         try:
             self.router.ctl("interface set lan gro-validate counted")
+            self.router.ctl("interface set lan gro-timeout 50")
             self.router.ctl("interface set wan gro off")
-            self.assertEqual((shown("lan"), shown("wan")), (("on", "counted"), ("off", "offload")))
+            self.assertEqual((shown("lan"), shown("wan")), (("on", "counted", 50), ("off", "offload", 0)))
             saved = self.router.ctl("config show")
             self.assertIn("interface set lan gro-validate counted\n", saved)
+            self.assertIn("interface set lan gro-timeout 50\n", saved)
             self.assertEqual(saved.count(" gro on\n"), 1, saved)
             self.router.refused("interface set lan gro maybe", status=2)
         finally:
             self.router.ctl(f"config load {self.router.config}")
-        self.assertEqual((shown("lan"), shown("wan")), (("on", "offload"), ("on", "offload")))
+        self.assertEqual((shown("lan"), shown("wan")), (("on", "offload", 0), ("on", "offload", 0)))
         self.assertEqual(self.router.drops(), {})
 
     def test_unknown_neighbour(self):
@@ -117,6 +131,14 @@ class GroOn(Gro):
             self.router.ctl("nat set tcp-loose off")
             self.router.ctl_raw("neighbour", "del", "203.0.113.99", "interface", "wan")
             self.router.ctl("neighbour flush interface wan")
+
+
+class GroWaits(Gro):
+    """Segments may wait a millisecond for those that follow."""
+
+    lines = with_gro(BASE) + [f"interface set {name} gro-timeout 1000" for name in ("lan", "wan")]
+    on = True
+    waits = True
 
 
 class GroSmallMtu(Gro):
@@ -191,10 +213,10 @@ class GroPlain(Gro):
 
 
 def _spread():
-    """Each case with GRO off and on."""
+    """Each case with GRO off, on, and waiting."""
     for name in [n for n in dir(Gro) if n.startswith("check_C")]:
         case = name.removeprefix("check_")
-        for cls, suffix in ((GroOff, "_gro_off"), (GroOn, "_gro_on")):
+        for cls, suffix in ((GroOff, "_gro_off"), (GroOn, "_gro_on"), (GroWaits, "_gro_waits")):
             def test(self, name=name):
                 getattr(self, name)()
             test.__doc__ = getattr(Gro, name).__doc__

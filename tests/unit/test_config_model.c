@@ -242,6 +242,7 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	does("interface set lan pass protocol tcp port 22");
 	does("interface set lan gro on");
 	does("interface set lan gro-validate always");
+	does("interface set lan gro-timeout 30");
 	does("address add 10.0.20.1/24 interface v20");
 	does("neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 interface lan");
 	does("route add 10.9.0.0/16 via 10.0.0.9");
@@ -264,6 +265,7 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	   "interface set lan pass protocol tcp port 22\n"
 	   "interface set lan pass protocol udp port 53\n"
 	   "interface set lan gro-validate always\n"
+	   "interface set lan gro-timeout 30\n"
 	   "address add 10.0.0.1/24 interface lan\n"
 	   "address add 203.0.113.1/24 interface wan\n"
 	   "address add 10.0.20.1/24 interface v20\n"
@@ -816,7 +818,7 @@ static void random_config(struct router *r, unsigned n)
 			snprintf(line, sizeof(line), "interface set %s %s", any,
 				 z == 0	  ? "gro off"
 				 : z == 1 ? "gro-validate counted"
-				 : z == 2 ? "gro-validate offload"
+				 : z == 2 ? (x < 2 ? "gro-validate offload" : "gro-timeout 25")
 					  : "gro on");
 			break;
 		case 0:
