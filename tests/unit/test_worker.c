@@ -3,18 +3,10 @@
  * The worker's stages on two ports that give back what is sent (net_ring): routing, ICMP,
  * translation, hand-over between workers, and that no packet disappears without a counter.
  */
-#include "fwd_fixture.h"
-
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <rte_dev.h>
-#include <rte_malloc.h>
+#include "fwd_router.h"
 
 #include "output.h"
-#include "worker.h"
 
-enum { LAN, WAN };
 enum {
 	NH_ME = 1,
 	NH_LAN_HOST,
@@ -26,57 +18,9 @@ enum {
 	NH_BCAST
 };
 
-static const uint8_t LAN_MAC[6] = {2, 0, 0, 0, 0, 1}, WAN_MAC[6] = {2, 0, 0, 0, 0, 2};
 static const uint8_t HOST_MAC[6] = {2, 0, 0, 0, 0, 0xaa}, GW_MAC[6] = {2, 0, 0, 0, 0, 0xbb};
 static const uint8_t GW2_MAC[6] = {2, 0, 0, 0, 0, 0xcc};
-static struct fwd_snapshot *snap;
 static struct nat_config *nat_conf;
-
-static void neighbour(unsigned nh, uint16_t iface, rte_be32_t addr, const uint8_t mac[6])
-{
-	union nh_adj adj = {.word = 0};
-
-	memcpy(adj.mac, mac, 6);
-	adj.usable = 1;
-	dp.nexthops[nh] =
-		(struct fwd_nexthop){.type = NH_NEIGHBOUR, .iface = iface, .addr_be = addr};
-	atomic_store(&dp.nexthops[nh].adj, adj.word);
-}
-
-static void route(unsigned a, unsigned b, unsigned c, unsigned d, uint8_t len, uint64_t nh)
-{
-	assert_int_equal(rte_fib_add(snap->fib, a << 24 | b << 16 | c << 8 | d, len, nh), 0);
-}
-
-static uint16_t ring_port(const char *name)
-{
-	struct rte_eth_conf conf = {0};
-	uint16_t port;
-
-	assert_int_equal(rte_eal_hotplug_add("vdev", name, ""), 0);
-	assert_int_equal(rte_eth_dev_get_port_by_name(name, &port), 0);
-	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 0, 512, 0, NULL, dp.pool), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port, 0, 512, 0, NULL), 0);
-	assert_int_equal(rte_eth_dev_start(port), 0);
-	return port;
-}
-
-static void iface(uint16_t id, uint16_t port, const uint8_t mac[6], rte_be32_t addr)
-{
-	struct dp_iface *i = &snap->ifaces[id];
-
-	i->flags = IFACE_PRESENT;
-	i->port = port;
-	i->mtu = 1500;
-	memcpy(&i->mac, mac, 6);
-	i->n_addrs = 1;
-	i->addrs[0] = (struct dp_addr){addr, IP(255, 255, 255, 0), 24};
-	snap->ports[port].native_iface = id;
-	snap->ports[port].n_txq = 1;
-	snap->ports[port].multi_seg_tx = true;
-	snap->workers[1].txq[port] = UINT16_MAX; /* worker 1 sends through worker 0 */
-}
 
 static struct nat_config *nat_base(void)
 {
@@ -126,65 +70,25 @@ static struct nat_config *nat_base(void)
 
 static int setup(void **state)
 {
-	struct rte_fib_conf fib = {.type = RTE_FIB_DIR24_8,
-				   .max_routes = 1024,
-				   .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 64}};
-
 	(void)state;
-	fixture_eal("0");
-	fixture_pool(8192);
-	dp.n_workers = 2;
-	dp.params.max_sessions = 1024;
-	dp.nexthops = calloc(FWD_MAX_NH, sizeof(*dp.nexthops));
-	dp.qsbr = rte_zmalloc(NULL, rte_rcu_qsbr_get_memsize(4), 64);
-	rte_rcu_qsbr_init(dp.qsbr, 4);
-	dp.punt = rte_ring_create("punt", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	dp.punt_event_fd = eventfd(0, EFD_NONBLOCK);
-	for (unsigned i = 0; i <= dp.n_workers; i++)
-		dp.counters[i] = rte_zmalloc(NULL, sizeof(*dp.counters[i]), 64);
-	dp.inject[0] = rte_ring_create("inject0", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	dp.handover[0] = rte_ring_create("handover0", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	dp.inject[1] = rte_ring_create("inject1", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	dp.handover[1] = rte_ring_create("handover1", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
-
-	snap = calloc(1, sizeof(*snap));
-	snap->n_workers = 2;
-	for (unsigned p = 0; p < FWD_MAX_PORTS; p++)
-		snap->ports[p].native_iface = FWD_IFACE_NONE;
-	iface(LAN, ring_port("net_ring0"), LAN_MAC, IP(10, 0, 0, 1));
-	iface(WAN, ring_port("net_ring1"), WAN_MAC, IP(203, 0, 113, 1));
-
+	router_setup();
 	dp.nexthops[NH_ME] = (struct fwd_nexthop){.type = NH_LOCAL};
 	dp.nexthops[NH_BCAST] = (struct fwd_nexthop){.type = NH_BROADCAST};
 	dp.nexthops[NH_LAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = LAN};
 	dp.nexthops[NH_WAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = WAN};
 	dp.nexthops[NH_ECMP] = (struct fwd_nexthop){
 		.type = NH_GROUP, .n_members = 2, .members = {NH_WAN_GW, NH_WAN_GW2}};
-	neighbour(NH_LAN_HOST, LAN, IP(10, 0, 0, 2), HOST_MAC);
-	neighbour(NH_WAN_GW, WAN, IP(203, 0, 113, 254), GW_MAC);
-	neighbour(NH_WAN_GW2, WAN, IP(203, 0, 113, 253), GW2_MAC);
-	snap->fib = rte_fib_create("test", SOCKET_ID_ANY, &fib);
-	assert_non_null(snap->fib);
-	route(10, 0, 0, 0, 24, NH_LAN_GLEAN);
-	route(10, 0, 0, 1, 32, NH_ME);
-	route(10, 0, 0, 2, 32, NH_LAN_HOST);
-	route(10, 0, 0, 255, 32, NH_BCAST);
-	route(203, 0, 113, 0, 24, NH_WAN_GLEAN);
-	route(203, 0, 113, 1, 32, NH_ME);
-	route(198, 51, 100, 0, 24, NH_WAN_GW);
-	route(198, 18, 0, 0, 15, NH_ECMP);
-	atomic_store(&dp.snapshot, snap);
-	dp.nat_shared = worker_shared_nat(2);
-	assert_non_null(dp.nat_shared);
-	for (unsigned i = 0; i < 2; i++) {
-		struct fwd_err err = {""};
-
-		dp.workers[i] = worker_create(i, 0, true, &err);
-		if (dp.workers[i] == NULL)
-			fail_msg("%s", err.msg);
-		rte_rcu_qsbr_thread_register(dp.qsbr, i);
-		rte_rcu_qsbr_thread_online(dp.qsbr, i);
-	}
+	router_neighbour(NH_LAN_HOST, LAN, IP(10, 0, 0, 2), HOST_MAC[5]);
+	router_neighbour(NH_WAN_GW, WAN, IP(203, 0, 113, 254), GW_MAC[5]);
+	router_neighbour(NH_WAN_GW2, WAN, IP(203, 0, 113, 253), GW2_MAC[5]);
+	router_route(IP(10, 0, 0, 0), 24, NH_LAN_GLEAN);
+	router_route(IP(10, 0, 0, 1), 32, NH_ME);
+	router_route(IP(10, 0, 0, 2), 32, NH_LAN_HOST);
+	router_route(IP(10, 0, 0, 255), 32, NH_BCAST);
+	router_route(IP(203, 0, 113, 0), 24, NH_WAN_GLEAN);
+	router_route(IP(203, 0, 113, 1), 32, NH_ME);
+	router_route(IP(198, 51, 100, 0), 24, NH_WAN_GW);
+	router_route(IP(198, 18, 0, 0), 15, NH_ECMP);
 	nat_conf = nat_base();
 	return 0;
 }
@@ -192,86 +96,38 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 2; i++) {
-		rte_rcu_qsbr_thread_offline(dp.qsbr, i);
-		worker_destroy(dp.workers[i]);
-		rte_ring_free(dp.inject[i]);
-		rte_ring_free(dp.handover[i]);
-	}
-	nat_shared_destroy(dp.nat_shared);
 	nat_config_free(nat_conf);
-	rte_fib_free(snap->fib);
-	free(snap);
-	free(dp.nexthops);
-	close(dp.punt_event_fd);
+	router_teardown();
 	return 0;
 }
 
-static void drain(void)
-{
-	struct rte_mbuf *m;
-
-	for (uint16_t port = 0; port < 2; port++) {
-		while (rte_eth_rx_burst(port, 0, &m, 1) == 1)
-			rte_pktmbuf_free(m);
-	}
-	while (rte_ring_sc_dequeue(dp.punt, (void **)&m) == 0)
-		rte_pktmbuf_free(m);
-}
-
-/* Before each test: no translation, counters at zero, full token bucket. */
+/* Before each test. */
 static int fresh(void **state)
 {
 	(void)state;
-	drain();
-	for (unsigned i = 0; i <= dp.n_workers; i++)
-		memset(dp.counters[i], 0, sizeof(*dp.counters[i]));
-	for (unsigned i = 0; i < 2; i++)
-		dp.workers[i]->icmp_bucket.tokens = 100000;
-	snap->nat = NULL;
+	router_fresh(NULL);
 	snap->ifaces[WAN].mtu = 1500;
 	return 0;
 }
 
 static int fresh_nat(void **state)
 {
-	struct nat_filter all = {0};
-
-	fresh(state);
-	snap->nat = nat_conf;
-	for (unsigned w = 0; w < 2; w++) {
-		uint32_t cursor = 0;
-
-		worker_turn_begin(dp.workers[w]);
-		while (cursor != NAT_NONE)
-			nat_session_clear(dp.workers[w]->nat, &all, &cursor, 4096);
-	}
+	(void)state;
+	router_fresh(nat_conf);
 	return 0;
 }
 
 static int no_leak(void **state)
 {
 	(void)state;
-	drain();
+	router_drain();
 	assert_int_equal(rte_mempool_in_use_count(dp.pool), 0);
 	return 0;
 }
 
-/* A turn of both workers with these frames received by worker w on port. */
 static void feed_chain(unsigned w, uint16_t port, struct rte_mbuf *m)
 {
-	worker_turn_begin(dp.workers[w]);
-	worker_frames(dp.workers[w], &m, 1, port);
-	/* to its owner and back, or by two owners */
-	for (unsigned round = 0; round < 4; round++) {
-		worker_turn(dp.workers[w]);
-		worker_turn(dp.workers[!w]);
-	}
-}
-
-static uint32_t sessions(void)
-{
-	return nat_worker_sessions(dp.workers[0]->nat) + nat_worker_sessions(dp.workers[1]->nat);
+	router_feed(w, port, &m, 1);
 }
 
 static void feed(unsigned w, uint16_t port, const uint8_t *f, unsigned len)
@@ -279,38 +135,9 @@ static void feed(unsigned w, uint16_t port, const uint8_t *f, unsigned len)
 	feed_chain(w, port, fixture_mbuf(f, len));
 }
 
-/* The next frame that left by port, copied; its length, 0: none. */
-static unsigned left(uint16_t port, uint8_t *f)
+static uint32_t sessions(void)
 {
-	struct rte_mbuf *m;
-	const void *p;
-	unsigned len;
-
-	if (rte_eth_rx_burst(port, 0, &m, 1) != 1)
-		return 0;
-	len = m->pkt_len;
-	p = rte_pktmbuf_read(m, 0, len, f);
-	if (p != f)
-		memcpy(f, p, len);
-	rte_pktmbuf_free(m);
-	assert_true(len >= 34 && plain_good(f + 14)); /* whatever leaves is right */
-	return len;
-}
-
-static uint64_t drops(unsigned why)
-{
-	uint64_t n = 0;
-
-	for (unsigned w = 0; w <= dp.n_workers; w++) {
-		for (unsigned i = 0; i <= FWD_MAX_IFACES; i++)
-			n += dp.counters[w]->iface[i].drops[why];
-	}
-	return n;
-}
-
-static uint64_t events(unsigned e)
-{
-	return dp.counters[0]->events[e] + dp.counters[1]->events[e] + dp.counters[2]->events[e];
+	return nat_worker_sessions(dp.workers[0]->nat) + nat_worker_sessions(dp.workers[1]->nat);
 }
 
 static const struct flow OUT = {IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 53, IPPROTO_UDP};
@@ -330,11 +157,11 @@ static void test_routed_datagram_changes_only_ttl_and_macs_K4(void **state)
 		plain_fill(want + 14);
 		for (unsigned w = 0; w < 2; w++) {
 			feed(w, LAN, f, len);
-			assert_int_equal(left(WAN, got), len);
+			assert_int_equal(router_left(WAN, got), len);
 			assert_memory_equal(got, want, len);
 		}
 	}
-	assert_int_equal(left(LAN, got), 0);
+	assert_int_equal(router_left(LAN, got), 0);
 }
 
 /* Checks an error about `about` (an Ethernet frame) that left by port. */
@@ -343,7 +170,7 @@ static void expect_icmp(uint16_t port, const uint8_t *about, uint8_t type, uint8
 {
 	unsigned total = (unsigned)(about[16] << 8 | about[17]);
 	uint8_t got[2000];
-	unsigned len = left(port, got);
+	unsigned len = router_left(port, got);
 
 	assert_int_equal(len, 14 + 28 + RTE_MIN(total, 576u - 28));
 	assert_int_equal(got[14 + 9], IPPROTO_ICMP);
@@ -367,7 +194,7 @@ static void test_ttl_expiry_is_answered_from_the_ingress_address_I6_C27(void **s
 	fixture_frame(f, LAN_MAC, &OUT, 60, 0, 0);
 	feed(1, LAN, f, len);
 	expect_icmp(LAN, f, 11, 0, 0, IP(10, 0, 0, 1));
-	assert_int_equal(drops(FWD_D_ttl_expired), 2);
+	assert_int_equal(router_drops(FWD_D_ttl_expired), 2);
 }
 
 static void test_no_route_is_answered_by_net_unreachable(void **state)
@@ -381,7 +208,7 @@ static void test_no_route_is_answered_by_net_unreachable(void **state)
 	len = fixture_frame(f, LAN_MAC, &fl, 60, 0, 64);
 	feed(0, LAN, f, len);
 	expect_icmp(LAN, f, 3, 0, 0, IP(10, 0, 0, 1));
-	assert_int_equal(drops(FWD_D_no_route), 1);
+	assert_int_equal(router_drops(FWD_D_no_route), 1);
 }
 
 static void test_too_big_with_df_gets_the_mtu_without_is_fragmented_I5_C28(void **state)
@@ -395,8 +222,8 @@ static void test_too_big_with_df_gets_the_mtu_without_is_fragmented_I5_C28(void 
 	plain_fill(f + 14);
 	feed(0, LAN, f, len);
 	expect_icmp(LAN, f, 3, 4, 1400, IP(10, 0, 0, 1));
-	assert_int_equal(drops(FWD_D_mtu_exceeded), 1);
-	assert_int_equal(left(WAN, got), 0);
+	assert_int_equal(router_drops(FWD_D_mtu_exceeded), 1);
+	assert_int_equal(router_left(WAN, got), 0);
 
 	f[20] = 0;
 	plain_fill(f + 14);
@@ -421,7 +248,7 @@ static void test_too_big_with_df_gets_the_mtu_without_is_fragmented_I5_C28(void 
 	assert_int_equal(pieces, 2);
 	assert_int_equal(seen, len - 34);
 	assert_memory_equal(whole, f + 34, len - 34);
-	assert_int_equal(events(FWD_E_fragments_out), 2);
+	assert_int_equal(router_events(FWD_E_fragments_out), 2);
 }
 
 static void test_echo_to_own_addresses_is_answered_from_them_C36(void **state)
@@ -437,17 +264,17 @@ static void test_echo_to_own_addresses_is_answered_from_them_C36(void **state)
 		unsigned cut = 500;
 
 		feed_chain(0, LAN, fixture_chain(f, len, &cut, 1));
-		assert_int_equal(left(LAN, got), len);
+		assert_int_equal(router_left(LAN, got), len);
 		assert_memory_equal(got + 26, &own[i], 4);
 		assert_memory_equal(got + 30, &fl.src, 4);
 		assert_int_equal(got[34], 0);
 		assert_memory_equal(got + 38, f + 38, len - 38);
 		f[len - 1] ^= 1;
 		feed(0, LAN, f, len);
-		assert_int_equal(left(LAN, got), 0);
+		assert_int_equal(router_left(LAN, got), 0);
 	}
-	assert_int_equal(drops(FWD_D_icmp_bad_checksum), 2);
-	assert_int_equal(events(FWD_E_icmp_echo_replies), 2);
+	assert_int_equal(router_drops(FWD_D_icmp_bad_checksum), 2);
+	assert_int_equal(router_events(FWD_E_icmp_echo_replies), 2);
 }
 
 static void test_other_datagrams_to_the_router_are_refused(void **state)
@@ -463,7 +290,7 @@ static void test_other_datagrams_to_the_router_are_refused(void **state)
 	len = fixture_frame(f, LAN_MAC, &fl, 0, 0, 64);
 	feed(0, LAN, f, len);
 	expect_icmp(LAN, f, 3, 2, 0, IP(10, 0, 0, 1));
-	assert_int_equal(drops(FWD_D_local_unreachable), 2);
+	assert_int_equal(router_drops(FWD_D_local_unreachable), 2);
 }
 
 static void test_no_error_about_an_error_or_a_later_fragment_I7(void **state)
@@ -485,9 +312,9 @@ static void test_no_error_about_an_error_or_a_later_fragment_I7(void **state)
 	put16(f + 24, 0);
 	put16(f + 24, ~plain_sum(f + 14, 20, 0) & 0xffff);
 	feed(0, LAN, f, len);
-	assert_int_equal(left(LAN, got), 0);
-	assert_int_equal(drops(FWD_D_no_route), 3);
-	assert_int_equal(events(FWD_E_icmp_errors_out), 0);
+	assert_int_equal(router_left(LAN, got), 0);
+	assert_int_equal(router_drops(FWD_D_no_route), 3);
+	assert_int_equal(router_events(FWD_E_icmp_errors_out), 0);
 }
 
 static void test_icmp_errors_are_limited_in_rate_I7(void **state)
@@ -501,11 +328,11 @@ static void test_icmp_errors_are_limited_in_rate_I7(void **state)
 	len = fixture_frame(f, LAN_MAC, &fl, 0, 0, 64);
 	for (unsigned i = 0; i < 400; i++) {
 		feed(0, LAN, f, len);
-		n += left(LAN, got) != 0;
+		n += router_left(LAN, got) != 0;
 	}
 	assert_true(n >= 100 && n < 400);
-	assert_int_equal(events(FWD_E_icmp_errors_limited), 400 - n);
-	assert_int_equal(drops(FWD_D_no_route), 400);
+	assert_int_equal(router_events(FWD_E_icmp_errors_limited), 400 - n);
+	assert_int_equal(router_drops(FWD_D_no_route), 400);
 }
 
 static void test_unresolved_next_hop_goes_to_control_ready_to_leave(void **state)
@@ -557,7 +384,7 @@ static void test_flows_spread_over_equal_routes_and_each_keeps_its_way(void **st
 
 		for (unsigned again = 0; again < 3; again++) {
 			feed(again % 2, LAN, f, len);
-			assert_int_equal(left(WAN, got), len);
+			assert_int_equal(router_left(WAN, got), len);
 			if (again > 0)
 				assert_int_equal(got[5], way);
 			way = got[5];
@@ -583,7 +410,7 @@ static void test_translated_flow_works_through_every_worker_M1(void **state)
 		unsigned out_w = i / 3 % 2, in_w = i / 6;
 
 		feed(out_w, LAN, f, len);
-		assert_int_equal(left(WAN, got), len);
+		assert_int_equal(router_left(WAN, got), len);
 		assert_memory_equal(got + 26, &external, 4);
 		assert_memory_equal(got + 42, f + 42,
 				    len - 42 > 8 && fl.proto == IPPROTO_UDP ? len - 42 : 0);
@@ -603,13 +430,13 @@ static void test_translated_flow_works_through_every_worker_M1(void **state)
 			back[47] = 0x12;
 		plain_fill(back + 14);
 		feed(in_w, WAN, back, len);
-		assert_int_equal(left(LAN, got), len);
+		assert_int_equal(router_left(LAN, got), len);
 		assert_memory_equal(got + 30, &fl.src, 4);
 		assert_memory_equal(got + 26, &fl.dst, 4);
 		assert_memory_equal(got, HOST_MAC, 6);
 	}
 	assert_int_equal(sessions(), 12);
-	assert_true(events(FWD_E_handovers) > 0);
+	assert_true(router_events(FWD_E_handovers) > 0);
 }
 
 static void test_expired_ttl_makes_no_session_C27(void **state)
@@ -638,8 +465,8 @@ static void test_unsolicited_syn_to_a_masquerade_address_is_not_answered_T3(void
 	(void)state;
 	for (unsigned w = 0; w < 2; w++) {
 		feed(w, WAN, f, len);
-		assert_int_equal(left(WAN, got), 0);
-		assert_int_equal(drops(FWD_D_local_unhandled), w + 1);
+		assert_int_equal(router_left(WAN, got), 0);
+		assert_int_equal(router_drops(FWD_D_local_unhandled), w + 1);
 	}
 	in.proto = IPPROTO_UDP;
 	len = fixture_frame(f, WAN_MAC, &in, 10, 0, 64);
@@ -656,15 +483,15 @@ static void test_bad_transport_header_never_leaves_untranslated_C10(void **state
 	put16(f + 38, 7);
 	for (unsigned w = 0; w < 2; w++) {
 		feed(w, LAN, f, len);
-		assert_int_equal(left(WAN, got), 0);
+		assert_int_equal(router_left(WAN, got), 0);
 	}
-	assert_int_equal(drops(FWD_D_udp_bad_length), 2);
+	assert_int_equal(router_drops(FWD_D_udp_bad_length), 2);
 	f[20] = 0x20; /* a first fragment */
 	put16(f + 24, 0);
 	put16(f + 24, ~plain_sum(f + 14, 20, 0) & 0xffff);
 	feed(0, LAN, f, len);
-	assert_int_equal(left(WAN, got), 0);
-	assert_int_equal(drops(FWD_D_NAT + NAT_R_nat_fragment - 1), 1);
+	assert_int_equal(router_left(WAN, got), 0);
+	assert_int_equal(router_drops(FWD_D_NAT + NAT_R_nat_fragment - 1), 1);
 	assert_int_equal(sessions(), 0);
 }
 
@@ -705,7 +532,7 @@ static void test_no_packet_disappears_without_a_counter(void **state)
 		feed_chain((unsigned)rand_r(&seed) % 2, port,
 			   fixture_chain(f, len, &cut, rand_r(&seed) % 2));
 		if (round % 16 == 0)
-			drain();
+			router_drain();
 	}
 	for (unsigned w = 0; w <= dp.n_workers; w++) {
 		for (unsigned i = 0; i <= FWD_MAX_IFACES; i++) {
@@ -716,11 +543,12 @@ static void test_no_packet_disappears_without_a_counter(void **state)
 		}
 	}
 	/* fragments are at least two of one */
-	made = events(FWD_E_icmp_errors_out) + events(FWD_E_fragments_out);
+	made = router_events(FWD_E_icmp_errors_out) + router_events(FWD_E_fragments_out);
 	assert_int_equal(rx, 60000);
-	assert_true(tx + dropped + events(FWD_E_punts) <= rx + made);
-	assert_true(tx + dropped + events(FWD_E_punts) >= rx + events(FWD_E_icmp_errors_out));
-	assert_true(tx > 1000 && events(FWD_E_punts) > 1000);
+	assert_true(tx + dropped + router_events(FWD_E_punts) <= rx + made);
+	assert_true(tx + dropped + router_events(FWD_E_punts) >=
+		    rx + router_events(FWD_E_icmp_errors_out));
+	assert_true(tx > 1000 && router_events(FWD_E_punts) > 1000);
 }
 
 int main(void)
