@@ -23,6 +23,11 @@ enum { NH_ME = 1, NH_INSIDE, NH_OUTSIDE }; /* and from NH_OUTSIDE on the gateway
  * quarter more, and nobody plans for it. (In the others it is just full.) */
 #define SETUP_SPARE 4
 
+/* Several workers share the sessions by host, and so not evenly: none of a host may find its
+ * worker's table full, or there is no rate without loss. */
+#define SHARE_SPARE 4
+#define SHARE_ROOM  1024
+
 static struct fwd_snapshot *snap;
 
 static void *zalloc(size_t size)
@@ -186,6 +191,8 @@ static bool make_workers(const struct options *o, const unsigned *lcores)
 	dp.params.max_sessions = o->flows + (o->mode == MODE_MIXED ? FRESH_ROOM : 0);
 	if (o->mode == MODE_NAT44_SETUP)
 		dp.params.max_sessions += o->flows / SETUP_SPARE;
+	if (dp.n_workers > 1)
+		dp.params.max_sessions += o->flows / SHARE_SPARE + SHARE_ROOM;
 	if (dp.n_workers > 1 && mode_translates(o->mode) && o->rules > 0) {
 		dp.nat_shared = worker_shared_nat(dp.n_workers);
 		if (dp.nat_shared == NULL) {
@@ -195,8 +202,8 @@ static bool make_workers(const struct options *o, const unsigned *lcores)
 		}
 	}
 	for (unsigned i = 0; i < dp.n_workers; i++) {
-		dp.workers[i] = worker_create(i, lcores[i],
-					      mode_translates(o->mode) && o->rules > 0, &err);
+		dp.workers[i] =
+			worker_create(i, lcores[i], mode_translates(o->mode) && o->rules > 0, &err);
 		if (dp.workers[i] == NULL) {
 			fprintf(stderr, "tp-perf: %s\n", err.msg);
 			return false;
