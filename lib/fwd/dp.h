@@ -124,6 +124,7 @@ struct dp_worker_conf {
 
 struct fwd_snapshot {
 	struct rte_fib *fib;	/* values: indexes of next hops */
+	uint64_t serial;	/* no two snapshots have the same */
 	struct nat_config *nat; /* NULL: none */
 	bool gro_waits;		/* one of the interfaces has a gro_us */
 	struct dp_iface ifaces[FWD_MAX_IFACES];

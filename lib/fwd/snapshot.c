@@ -13,6 +13,7 @@
 #define ANNOUNCE_MAX 256 /* translated addresses of one range, and in all at one commit */
 
 static struct {
+	uint64_t serial;
 	struct nat_config *nat, *nat_staged;
 	bool staged; /* nat_staged, perhaps NULL, is to take nat's place */
 	void (*committed)(void);
@@ -126,6 +127,7 @@ static struct fwd_snapshot *build(void)
 
 	if (!s)
 		return NULL;
+	s->serial = ++snap.serial;
 	s->fib = fib_to_publish();
 	s->nat = snap.staged ? snap.nat_staged : snap.nat;
 	s->n_workers = dp.n_workers;

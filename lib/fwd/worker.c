@@ -197,14 +197,39 @@ static void stage_lookup(struct worker *w, struct pkt *pkts, unsigned n)
 	nat_lookup_burst(w->nat, look, n_look);
 }
 
-/* Packets to their next hops, by the destinations after translation. */
+/* Packets to their next hops, by the destinations after translation: those that their session
+ * remembers, and those that are looked up, which sessions remember from then on. */
 static void stage_route(struct worker *w, const struct pkt *pkts, unsigned n, uint64_t *nh)
 {
+	uint64_t found[FWD_BURST];
 	uint32_t dst[FWD_BURST];
+	uint8_t at[FWD_BURST];
+	unsigned n_look = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		dst[i] = rte_be_to_cpu_32(pkts[i].nat.new_dst_be);
-	rte_fib_lookup_bulk(w->snap->fib, dst, nh, (int)n);
+	if (w->nat == NULL) {
+		for (unsigned i = 0; i < n; i++)
+			dst[i] = rte_be_to_cpu_32(pkts[i].nat.new_dst_be);
+		rte_fib_lookup_bulk(w->snap->fib, dst, nh, (int)n);
+		return;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		const struct nat_pkt *p = &pkts[i].nat;
+
+		dst[n_look] = rte_be_to_cpu_32(p->new_dst_be);
+		at[n_look] = (uint8_t)i;
+		nh[i] = p->hop;
+		n_look += (p->verdict != NAT_TRANSLATE) | (p->hop == 0);
+	}
+	if (n_look == 0)
+		return;
+	rte_fib_lookup_bulk(w->snap->fib, dst, found, (int)n_look);
+	for (unsigned k = 0; k < n_look; k++) {
+		const struct nat_pkt *p = &pkts[at[k]].nat;
+
+		nh[at[k]] = found[k];
+		if (p->verdict == NAT_TRANSLATE)
+			nat_hop_keep(w->nat, p, (uint16_t)found[k]);
+	}
 }
 
 /* A packet that needs more than rewriting and sending. on: translation is. */
@@ -435,6 +460,10 @@ void worker_turn_begin(struct worker *w)
 	w->snap = atomic_load_explicit(&dp.snapshot, memory_order_acquire);
 	changed = w->snap != before;
 	if (w->nat != NULL) {
+		if (unlikely(w->serial != w->snap->serial)) {
+			w->serial = w->snap->serial;
+			nat_hop_forget(w->nat);
+		}
 		if (unlikely(w->nat_conf != w->snap->nat)) {
 			w->nat_conf = w->snap->nat;
 			nat_worker_config(w->nat, w->nat_conf, now_ms);

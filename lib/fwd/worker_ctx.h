@@ -35,6 +35,7 @@ struct worker {
 	unsigned id;
 	unsigned lcore;
 	struct fwd_snapshot *snap;   /* as loaded at the start of this turn */
+	uint64_t serial;	     /* of the snapshot for which sessions remember next hops */
 	struct nat_config *nat_conf; /* the snapshot that nat has taken up */
 	struct nat_worker *nat;	     /* NULL: this dataplane translates nothing */
 	bool nat_behind;	     /* its housekeeping has more to do than a turn's share */

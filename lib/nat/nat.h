@@ -122,6 +122,8 @@ struct nat_pkt {
 	uint32_t hash;
 	uint32_t new_src_be, new_dst_be; /* addresses after translation (or as received) */
 	uint32_t rule_id;		 /* with NAT_PKT_SOURCE, NAT_HANDOVER */
+	uint16_t hop; /* with NAT_TRANSLATE from nat_lookup_burst(): what nat_hop_keep() kept, or 0
+		       */
 };
 
 /* ---- configuration snapshot ------------------------------------------------------------------ */
@@ -324,6 +326,13 @@ uint32_t nat_worker_sessions(const struct nat_worker *nat);
 /* Looks a burst of n (<= 64) packets up: sets verdict (NAT_TRANSLATE on a hit, NAT_PASS otherwise),
  * session, dir, new_src_be, new_dst_be. Changes no state and no packet. */
 void nat_lookup_burst(struct nat_worker *nat, struct nat_pkt *const *pkts, unsigned n);
+
+/* A session remembers, for each direction, one number of its caller's: where new_dst_be is routed
+ * to. nat_hop_keep() keeps it (not 0) for the session and direction of a packet that was found;
+ * nat_hop_forget() forgets what all sessions keep, at once: to be called when routes have changed,
+ * before the next look-up. */
+void nat_hop_keep(struct nat_worker *nat, const struct nat_pkt *pkt, uint16_t hop);
+void nat_hop_forget(struct nat_worker *nat);
 
 /* The slow path, for a packet that nat_lookup_burst did not find (never twice for one packet):
  * rules, mapping, filter, new session. egress: interface that the received destination routes to,

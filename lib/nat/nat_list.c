@@ -5,9 +5,9 @@
 #include "nat_session.h"
 
 /* Was the destination translated: is the inside host the one that answers? */
-static bool goes_inside(const struct nat_session *s)
+static bool goes_inside(const struct nat_session_cold *c)
 {
-	return s->dst_slot != NAT_NO_SLOT;
+	return c->dst_slot != NAT_NO_SLOT;
 }
 
 static uint32_t rule_of(const struct nat_worker *nat, uint16_t slot)
@@ -18,6 +18,7 @@ static uint32_t rule_of(const struct nat_worker *nat, uint16_t slot)
 static bool matches(const struct nat_worker *nat, const struct nat_filter *f,
 		    const struct nat_session *s)
 {
+	const struct nat_session_cold *c = &nat->cold[s - nat->sessions];
 	const struct nat_key *k = s->key;
 	uint16_t port_be = htons(f->port);
 
@@ -26,15 +27,15 @@ static bool matches(const struct nat_worker *nat, const struct nat_filter *f,
 	if (f->protocol != 0 && k[0].proto != f->protocol)
 		return false;
 	if (!nat_prefix_has(&f->source, k[0].src_be) &&
-	    !(goes_inside(s) && nat_prefix_has(&f->source, k[1].src_be)))
+	    !(goes_inside(c) && nat_prefix_has(&f->source, k[1].src_be)))
 		return false;
 	if (!nat_prefix_has(&f->destination, k[0].dst_be))
 		return false;
 	if (f->port != 0 && k[0].sport_be != port_be && k[0].dport_be != port_be &&
 	    k[1].sport_be != port_be && k[1].dport_be != port_be)
 		return false;
-	return f->rule_id == 0 || rule_of(nat, s->src_slot) == f->rule_id ||
-	       rule_of(nat, s->dst_slot) == f->rule_id;
+	return f->rule_id == 0 || rule_of(nat, c->src_slot) == f->rule_id ||
+	       rule_of(nat, c->dst_slot) == f->rule_id;
 }
 
 /* The next matching session from *cursor on, within the budget, or NAT_NONE. */
@@ -65,6 +66,7 @@ unsigned nat_session_list(struct nat_worker *nat, const struct nat_filter *f, ui
 
 	while (n < max) {
 		uint32_t i = next_match(nat, f, cursor, &budget), left;
+		const struct nat_session_cold *c = &nat->cold[i];
 		const struct nat_session *s = &nat->sessions[i];
 
 		if (i == NAT_NONE)
@@ -74,10 +76,10 @@ unsigned nat_session_list(struct nat_worker *nat, const struct nat_filter *f, ui
 			.index = i,
 			.orig = s->key[0],
 			.reply = s->key[1],
-			.rule_id = rule_of(nat, s->src_slot) ? rule_of(nat, s->src_slot)
-							     : rule_of(nat, s->dst_slot),
+			.rule_id = rule_of(nat, c->src_slot) ? rule_of(nat, c->src_slot)
+							     : rule_of(nat, c->dst_slot),
 			.tcp_state = s->tcp_state,
-			.age_ms = now_ms - nat->cold[i].created_s * 1000ull,
+			.age_ms = now_ms - c->created_s * 1000ull,
 			.idle_ms = left > 0 ? nat->timeout_ms[s->timeout] - left
 					    : (uint32_t)now_ms - s->seen_ms,
 			.timeout_s = nat->timeout_ms[s->timeout] / 1000,

@@ -27,11 +27,12 @@ _Static_assert(offsetof(struct nat_pkt, dir) == offsetof(struct nat_pkt, verdict
 
 static inline void fill(const struct nat_worker *nat, struct nat_pkt *pkt, uint32_t value)
 {
-	const struct nat_key *reverse = &nat->sessions[value >> 1].key[!(value & 1)];
-	uint64_t addrs = nat_load8(reverse);
+	const struct nat_session *s = &nat->sessions[value >> 1];
+	uint64_t addrs = nat_load8(&s->key[!(value & 1)]);
 
 	nat_store4(&pkt->verdict, htole32(NAT_TRANSLATE | (value & 1) << 16));
 	pkt->session = value >> 1;
+	pkt->hop = s->hop[value & 1] & (uint16_t)-(s->hop_gen == nat->hop_gen);
 	/* the other direction's destination and source */
 	nat_store8(&pkt->new_src_be, addrs << 32 | addrs >> 32);
 }

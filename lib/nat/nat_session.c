@@ -280,10 +280,10 @@ enum nat_reason nat_session_create(struct nat_worker *nat, const struct nat_sess
 		.seen_ms = (uint32_t)now_ms,
 		.flags = plan->flags | NAT_S_USED,
 		.timeout = first_timeout(plan->key[0].proto),
-		.src_slot = plan->src_slot,
-		.dst_slot = plan->dst_slot,
 	};
 	set_deltas(s);
+	nat->cold[i].src_slot = plan->src_slot;
+	nat->cold[i].dst_slot = plan->dst_slot;
 	nat->cold[i].mapping = plan->mapping;
 	nat->cold[i].dst_mapping = plan->dst_mapping;
 	nat->cold[i].created_s = (uint32_t)(now_ms / 1000);
@@ -300,8 +300,8 @@ enum nat_reason nat_session_create(struct nat_worker *nat, const struct nat_sess
 	}
 	if (plan->dst_mapping != NAT_NONE)
 		nat_mapping_hold(nat, plan->dst_mapping);
-	nat_slot_ref(nat, s->src_slot);
-	nat_slot_ref(nat, s->dst_slot);
+	nat_slot_ref(nat, plan->src_slot);
+	nat_slot_ref(nat, plan->dst_slot);
 	nat_session_arm(nat, i, now_ms);
 	nat->n_sessions++;
 	nat->created++;
@@ -340,8 +340,8 @@ void nat_session_remove(struct nat_worker *nat, uint32_t session, bool armed, bo
 	}
 	if (dst_mapping != NAT_NONE)
 		nat_mapping_drop(nat, dst_mapping, at_once);
-	nat_slot_unref(nat, s->src_slot);
-	nat_slot_unref(nat, s->dst_slot);
+	nat_slot_unref(nat, nat->cold[session].src_slot);
+	nat_slot_unref(nat, nat->cold[session].dst_slot);
 	record_give(nat, session);
 	nat->n_sessions--;
 }

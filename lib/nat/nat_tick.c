@@ -150,6 +150,20 @@ static void sweep(struct nat_worker *nat, uint64_t now_ms, unsigned *budget)
 		nat->sweep_due = nat->sweeping = false;
 }
 
+/* Generations of hops have come to their end: no session may keep one of them. */
+static void sweep_hops(struct nat_worker *nat, unsigned *budget)
+{
+	for (; *budget > 0 && nat->sweep_hop < nat->sessions_high; nat->sweep_hop++) {
+		struct nat_session *s = &nat->sessions[nat->sweep_hop];
+
+		s->hop_gen = 0;
+		s->hop[0] = s->hop[1] = 0;
+		(*budget)--;
+	}
+	if (nat->sweep_hop >= nat->sessions_high)
+		nat->hop_gen = 1;
+}
+
 bool nat_worker_tick(struct nat_worker *nat, uint64_t now_ms, unsigned budget)
 {
 	clear_idle_mappings(nat, now_ms, &budget); /* that the last slice left */
@@ -158,5 +172,7 @@ bool nat_worker_tick(struct nat_worker *nat, uint64_t now_ms, unsigned budget)
 	free_held_ports(nat, now_ms, &budget);
 	if (nat->sweep_due)
 		sweep(nat, now_ms, &budget);
+	if (nat->hop_gen == 0)
+		sweep_hops(nat, &budget);
 	return budget == 0 || nat->mapping_idle != NAT_NONE;
 }

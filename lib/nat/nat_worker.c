@@ -98,6 +98,7 @@ struct nat_worker *nat_worker_create(const struct nat_limits *limits, const stru
 	nat->session_free = nat->mapping_free = NAT_NONE;
 	nat->mapping_idle = NAT_NONE;
 	nat->last_slot = NAT_NO_SLOT;
+	nat->hop_gen = 1;
 	memset(nat->rule_slot, 0xff, NAT_MAX_RULES * sizeof(*nat->rule_slot));
 	for (unsigned i = 0; i < NAT_TIMEOUT_COUNT; i++)
 		nat->timeout_ms[i] = nat_timeout_info[i].def_s * 1000;

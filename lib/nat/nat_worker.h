@@ -47,24 +47,27 @@ struct nat_session {
 	uint32_t seen_ms;		 /* last packet that counts, low half of the clock */
 	uint32_t una[2];		 /* TCP: first byte of side d not acknowledged */
 	uint32_t end[2];		 /* TCP: end of what side d has sent */
-	uint8_t tcp_state;		 /* enum nat_tcp_state */
+	uint8_t tcp_state : 3;		 /* enum nat_tcp_state */
+	uint8_t timeout : 3;		 /* enum nat_timeout */
 	uint8_t tcp_seen;		 /* enum nat_tcp_seen */
 	uint8_t flags;			 /* enum nat_session_flags */
-	uint8_t timeout;		 /* enum nat_timeout */
-	uint16_t src_slot, dst_slot;	 /* rules that translate source and destination */
+	uint8_t hop_gen;		 /* hop[] is of this generation; 0: of none */
+	uint16_t hop[2];		 /* by direction: see nat_hop_keep() */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct nat_session) == 64, "the hot part is one line");
+_Static_assert(NAT_TCP_RESET < 8 && NAT_TIMEOUT_COUNT <= 8, "three bits each");
 
 struct nat_session_cold {
-	struct nat_link wheel; /* next: also the free list */
-	struct nat_link list;  /* among the mapping's sessions */
-	uint32_t mapping;      /* of the inside endpoint, or NAT_NONE (static, dnat) */
-	uint32_t dst_mapping;  /* hairpin: the receiver's mapping, held by this session */
-	uint32_t created_s;    /* of the clock: milliseconds would take 4 bytes more */
+	struct nat_link wheel;	     /* next: also the free list */
+	struct nat_link list;	     /* among the mapping's sessions */
+	uint32_t mapping;	     /* of the inside endpoint, or NAT_NONE (static, dnat) */
+	uint32_t dst_mapping;	     /* hairpin: the receiver's mapping, held by this session */
+	uint32_t created_s;	     /* of the clock: milliseconds would take 4 bytes more */
+	uint16_t src_slot, dst_slot; /* rules that translate source and destination */
 };
 
-_Static_assert(sizeof(struct nat_session_cold) == 28, "no hole");
+_Static_assert(sizeof(struct nat_session_cold) == 32, "no hole");
 
 /* ---- mappings ------------------------------------------------------------------------------- */
 
@@ -113,9 +116,10 @@ struct nat_worker {
 	struct nat_session_cold *cold;
 	struct nat_table session_table; /* value: session * 2 + direction */
 	struct nat_seed seed;
-	bool sweeping;	/* sessions of dead rules may be there */
-	bool sweep_due; /* the sweep goes on: for those, or to set timers anew */
-	bool started;	/* the wheels' clocks are set */
+	uint8_t hop_gen; /* of the routes as they are; 0: none is kept, sessions are swept */
+	bool sweeping;	 /* sessions of dead rules may be there */
+	bool sweep_due;	 /* the sweep goes on: for those, or to set timers anew */
+	bool started;	 /* the wheels' clocks are set */
 	uint32_t timeout_ms[NAT_TIMEOUT_COUNT];
 
 	struct nat_ops ops;
@@ -140,6 +144,7 @@ struct nat_worker {
 	uint16_t *rule_slot; /* by rule of the snapshot: its slot or NAT_NO_SLOT */
 
 	uint32_t sweep_session, sweep_mapping; /* where the sweep goes on */
+	uint32_t sweep_hop;		       /* and that for generations */
 	uint64_t created, expired, cleared;
 	size_t memory;
 	void *blocks[16]; /* what was taken from ops.alloc */
@@ -154,7 +159,9 @@ static inline bool nat_slot_alive(const struct nat_worker *nat, uint16_t slot)
 
 static inline bool nat_session_alive(const struct nat_worker *nat, const struct nat_session *s)
 {
-	return nat_slot_alive(nat, s->src_slot) && nat_slot_alive(nat, s->dst_slot);
+	const struct nat_session_cold *c = &nat->cold[s - nat->sessions];
+
+	return nat_slot_alive(nat, c->src_slot) && nat_slot_alive(nat, c->dst_slot);
 }
 
 #endif /* TURNPIKE_NAT_WORKER_H */

@@ -47,6 +47,36 @@ class Nat(Bench):
                  for dst in (FAR, FAR2, "192.0.2.9") for dport in (53, 123, 5000)}
         self.assertEqual(ports, {4000})
 
+    def test_sessions_follow_routes(self):
+        """packets of a session take the route as it is now, in both directions, whatever was before"""
+        self.router.ctl("neighbour add 203.0.113.241 lladdr 02:00:00:00:01:01 interface wan")
+        self.router.ctl("neighbour add 10.0.0.9 lladdr 02:00:00:00:01:02 interface lan")
+        self.router.ctl("route add 10.0.0.96/27 via 10.0.0.9")
+        there, here = udp(src="10.0.0.100"), udp(src=FAR, dst=POOLED, sport=5000, dport=4000)
+
+        def check(outwards, inwards, times=3):
+            for _ in range(times):
+                self.assertEqual(self.one(inside(there))[:6].hex(":"), outwards)
+                self.assertEqual(self.one(outside(here))[:6].hex(":"), inwards)
+        check(OUTSIDE_MAC, "02:00:00:00:01:02")
+        for _ in range(2):
+            self.router.ctl(f"route add {FAR}/32 via 203.0.113.241")
+            check("02:00:00:00:01:01", "02:00:00:00:01:02")
+            self.router.ctl("route add 10.0.0.100/32 via 10.0.0.2")
+            check("02:00:00:00:01:01", INSIDE_MAC)
+            self.router.ctl(f"route del {FAR}/32")
+            check(OUTSIDE_MAC, INSIDE_MAC)
+            self.router.ctl("route del 10.0.0.100/32")
+            check(OUTSIDE_MAC, "02:00:00:00:01:02")
+        # more changes than a session can tell apart by itself, and none of its packets meanwhile
+        for _ in range(128):
+            self.router.ctl("route add 192.0.2.0/24 via 203.0.113.241")
+            self.router.ctl("route del 192.0.2.0/24")
+        self.router.ctl(f"route add {FAR}/32 via 203.0.113.241")
+        check("02:00:00:00:01:01", "02:00:00:00:01:02")
+        self.router.ctl(f"route del {FAR}/32")
+        self.router.ctl("route del 10.0.0.96/27")
+
     def test_M3_no_overloading(self):
         """no two inside endpoints share an external one"""
         seen = set()
