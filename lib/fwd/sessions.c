@@ -94,15 +94,15 @@ void fwd_nat_stats(struct nat_stats *out)
 		struct nat_stats one = stats_of(worker);
 
 		out->sessions += one.sessions;
-		out->max_sessions += one.max_sessions;
 		out->mappings += one.mappings;
-		out->max_mappings += one.max_mappings;
 		out->external_addresses = one.external_addresses; /* of all */
 		out->sessions_created += one.sessions_created;
 		out->sessions_expired += one.sessions_expired;
 		out->sessions_cleared += one.sessions_cleared;
 		out->memory_bytes += one.memory_bytes;
 	}
+	/* as set: the workers' own tables have a little more room */
+	out->max_sessions = out->max_mappings = dp.params.max_sessions;
 	if (dp.nat_shared != NULL)
 		out->memory_bytes += nat_shared_memory(dp.nat_shared);
 }

@@ -588,6 +588,14 @@ struct nat_shared *worker_shared_nat(unsigned n_workers)
 	return nat_shared_create(&limits, &ops, n_workers);
 }
 
+/* A worker's part of all sessions, and an eighth more: hosts don't spread evenly. */
+static uint32_t share_of(uint32_t sessions)
+{
+	uint32_t share = sessions / dp.n_workers;
+
+	return share + share / 8 + 1;
+}
+
 struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct fwd_err *err)
 {
 	struct worker *w = rte_zmalloc_socket("worker", sizeof(*w), RTE_CACHE_LINE_SIZE,
@@ -618,9 +626,8 @@ struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct 
 		struct nat_ops ops = {
 			.ctx = w, .egress = nat_egress, .alloc = nat_alloc, .free = nat_free};
 		struct nat_limits limits = {
-			.max_sessions = dp.nat_shared == NULL
-						? dp.params.max_sessions
-						: (dp.params.max_sessions - 1) / dp.n_workers + 1,
+			.max_sessions = dp.nat_shared == NULL ? dp.params.max_sessions
+							      : share_of(dp.params.max_sessions),
 			.shared = dp.nat_shared,
 			.worker = id,
 		};
