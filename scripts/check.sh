@@ -110,7 +110,8 @@ if ((good)); then
 	# several workers: what one receives may be another's to translate, or to send
 	suite workers 600 tests/pcap/run --workers 2 --prefix workers/pcap -k test_cases -k test_forwarding \
 		-k test_icmp -k test_arp -k test_nat -k test_gro
-	suite workers4 600 tests/pcap/run --workers 4 --prefix workers4/pcap -k test_cases -k test_workers -k test_nat.Nat
+	suite workers4 600 tests/pcap/run --workers 4 --prefix workers4/pcap -k test_cases -k test_workers \
+		-k test_nat.Nat
 	suite live 900 tests/live/run
 fi
 if ((asan)); then
