@@ -42,7 +42,8 @@ class Router:
         self.config = os.path.join(self.dir, "turnpike.conf")
         self.log = os.path.join(self.dir, "turnpike.log")
         self.options = list(options)
-        self.eal = list(eal) or eal_for_workers(int(os.environ.get("TP_WORKERS", "0")))
+        self.workers = int(os.environ.get("TP_WORKERS", "0"))  # 0: as many as the daemon chooses
+        self.eal = list(eal) or eal_for_workers(self.workers)
         self.process = None
         with open(self.config, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")

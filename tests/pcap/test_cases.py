@@ -45,7 +45,10 @@ class Cases(Bench):
         left = self.play(inputs(case), expect=len(want))
         got = [frame for _, frame in left]
         bad = plan.get("wrong_checksum_on_purpose_expected", ())
-        compare_exact(want, got, **masks)
+        try:
+            compare_exact(want, got, **masks)
+        except AssertionError as why:
+            raise AssertionError(f"{why}\n    dropped: {self.router.drops()}") from None
         self.check_origin(left)
         self.check_sums(left, bad)
 
