@@ -28,6 +28,12 @@ static const struct cli_choice validations[] = {
 	{ 0 },
 };
 
+static const struct cli_choice spreads[] = {
+	{ "flow", CLI_RSS_FLOW, "each flow to any of them" },
+	{ "source", CLI_RSS_SOURCE, "each host's packets to the worker that translates them" },
+	{ 0 },
+};
+
 static const struct cli_choice switches[] = {
 	{ "on", 1, NULL },
 	{ "off", 0, NULL },
@@ -61,6 +67,7 @@ static const struct cli_column iface_columns[] = {
 	{ "MTU", "mtu", 4, true },
 	{ "MBIT/S", "speed_mbps", 6, true },
 	{ "RXQS", "rxqs", 4, true },
+	{ "RSS", "rss", 4, false },
 	{ "DRIVER", "driver", 10, false },
 	{ "DEVICE", "devargs|parent", 0, false },
 	{ "VLAN", "vlan", 0, true },
@@ -230,7 +237,9 @@ const struct cli_command cli_commands[] = {
 	  "opens a device, or a VLAN on an interface",
 	  "DEVARGS names any DPDK device: net_af_xdp0,iface=eth1 or net_af_packet0,iface=eth1 for a "
 	  "kernel interface, net_tap0, net_memif0, and so on. A PCI address like 0000:03:00.0 needs a "
-	  "daemon whose configuration file named one at start, as only then the PCI bus is looked at.",
+	  "daemon whose configuration file named one at start, as only then the PCI bus is looked at. "
+	  "rss source is for inside interfaces, where several workers translate: the NIC finds the worker "
+	  "that a host's sessions belong to, so nothing has to be handed over. Few NICs can.",
 	  "interface add lan devargs net_af_xdp0,iface=eth1", 1, 1,
 	  { NEW_IFACE,
 	    { .key = "devargs", .what = "DEVARGS", .help = "DPDK device and its arguments",
@@ -243,6 +252,8 @@ const struct cli_command cli_commands[] = {
 	      .min = 68, .max = 9600, .unit = "bytes" },
 	    { .key = "rxqs", .what = "N", .help = "receive queues", .type = CLI_NUMBER, .min = 1,
 	      .max = 64, .needs = "devargs" },
+	    { .key = "rss", .what = "flow|source", .help = "how the device fills them",
+	      .type = CLI_WORD, .choices = spreads, .needs = "rxqs" },
 	    { .key = "gro", .what = "on|off", .help = "merge TCP segments on the way through",
 	      .type = CLI_WORD, .choices = switches } },
 	  CLI_VIEW_NONE, NULL },

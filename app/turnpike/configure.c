@@ -45,7 +45,7 @@ static bool iface_add(struct router *r, const struct cli_cmd *cmd, struct cli_er
 {
 	const struct cli_value *name = cli_get(cmd, "NAME"), *vlan = cli_get(cmd, "vlan");
 	const struct cli_value *mtu = cli_get(cmd, "mtu"), *rxqs = cli_get(cmd, "rxqs");
-	const struct cli_value *gro = cli_get(cmd, "gro");
+	const struct cli_value *gro = cli_get(cmd, "gro"), *rss = cli_get(cmd, "rss");
 	struct fwd_iface_conf conf = {0};
 	struct fwd_err err = {0};
 	struct net_iface there;
@@ -59,13 +59,15 @@ static bool iface_add(struct router *r, const struct cli_cmd *cmd, struct cli_er
 	conf.vlan = vlan != NULL ? (uint16_t)vlan->number : 0;
 	conf.mtu = mtu != NULL ? (uint16_t)mtu->number : 0;
 	conf.rxqs = rxqs != NULL ? (uint16_t)rxqs->number : 0;
+	conf.rss = rss != NULL && rss->number == CLI_RSS_SOURCE ? FWD_RSS_SOURCE : FWD_RSS_FLOW;
 	conf.gro.on = gro != NULL && gro->number != 0;
 	if (!names_iface(r, cmd, "parent", &parent, e))
 		return false;
 	id = NET(r, iface_find, conf.name);
 	if (id >= 0 && NET(r, iface_get, (uint16_t)id, &there) == 0) {
 		if (there.conf.vlan == conf.vlan && there.conf.mtu == conf.mtu &&
-		    there.conf.rxqs == conf.rxqs && there.conf.gro.on == conf.gro.on &&
+		    there.conf.rxqs == conf.rxqs && there.conf.rss == conf.rss &&
+		    there.conf.gro.on == conf.gro.on &&
 		    strcmp(there.conf.devargs, conf.devargs) == 0 &&
 		    strcmp(there.conf.parent, conf.parent) == 0)
 			return true;

@@ -23,6 +23,8 @@ void lines_iface(struct buf *b, const struct net_iface *iface)
 		buf_printf(b, " mtu %u", c->mtu);
 	if (c->rxqs > 0)
 		buf_printf(b, " rxqs %u", c->rxqs);
+	if (c->rss == FWD_RSS_SOURCE)
+		buf_puts(b, " rss source");
 	if (c->gro.on)
 		buf_puts(b, " gro on");
 	buf_putc(b, '\n');

@@ -62,6 +62,7 @@ static json_t *iface_row(const struct fwd_iface_info *info)
 	} else {
 		put(o, "devargs", info->conf.devargs);
 		put_number(o, "rxqs", info->conf.rxqs);
+		put(o, "rss", info->conf.rss == FWD_RSS_SOURCE ? "source" : "flow");
 	}
 	put_number(o, "port_id", info->port_id);
 	put(o, "mac", text_put_mac(text, info->mac));

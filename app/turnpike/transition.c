@@ -102,7 +102,7 @@ static void plan_ifaces(struct plan *p)
 		if (id < 0 || NET(p->want, iface_get, (uint16_t)id, &want) != 0)
 			p->fate[i] = CLOSE;
 		else if (same_device(&live.conf, &want.conf) && live.conf.rxqs == want.conf.rxqs &&
-			 mtu_can_follow(p, &live, &want))
+			 live.conf.rss == want.conf.rss && mtu_can_follow(p, &live, &want))
 			p->fate[i] = KEEP;
 		else
 			p->fate[i] = REPLACE;

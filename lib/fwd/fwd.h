@@ -165,6 +165,12 @@ struct fwd_gro {
 	uint16_t timeout_us; /* how long segments may wait for those that follow; 0: not at all */
 };
 
+/* How a device shares out what it receives to several queues. */
+enum fwd_rss {
+	FWD_RSS_FLOW,  /* by addresses and ports, as it likes */
+	FWD_RSS_SOURCE /* by the source, to the worker that owns that host */
+};
+
 struct fwd_iface_conf {
 	char name[FWD_NAME_LEN];
 	char devargs[FWD_DEVARGS_LEN]; /* DPDK device; empty for a VLAN interface */
@@ -172,6 +178,7 @@ struct fwd_iface_conf {
 	uint16_t vlan;		       /* ... with this id 1..4094; else 0 */
 	uint16_t mtu;		       /* 0: the device's, 1500 where it has none */
 	uint16_t rxqs;		       /* 0: 1 */
+	enum fwd_rss rss;	       /* by source: of 2 queues or more */
 	struct fwd_gro gro;
 };
 

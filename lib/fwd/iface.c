@@ -112,7 +112,7 @@ static int add_vlan(struct iface *i, const struct fwd_iface_conf *conf, struct f
 	if (conf->mtu > parent->mtu)
 		return dp_err(err, -EINVAL, "MTU %u is above that of '%s', %u", conf->mtu,
 			      conf->parent, parent->mtu);
-	if (conf->rxqs)
+	if (conf->rxqs || conf->rss)
 		return dp_err(err, -EINVAL, "a VLAN interface has the receive queues of its port");
 	i->parent = parent->id;
 	i->port = parent->port;
@@ -143,7 +143,8 @@ static int add_port(struct iface *i, const struct fwd_iface_conf *conf, struct f
 	if (!i->port)
 		return dp_err(err, -ENOMEM, "no memory for a port");
 	i->port->arp_fd = -1;
-	rc = port_open(conf->devargs, conf->mtu, rxqs, dp.n_workers, dp.pool, i->port, err);
+	rc = port_open(conf->devargs, conf->mtu, rxqs, conf->rss, dp.n_workers, dp.pool, i->port,
+		       err);
 	if (rc) {
 		free(i->port);
 		return rc;

@@ -509,7 +509,7 @@ static uint16_t limit_mtu(const struct port *p, const struct plan *plan,
 
 /* Whole device configuration: offloads, queue numbers, MTU. */
 static int configure(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
-		     uint16_t mtu, unsigned n_workers, struct rte_mempool *pool,
+		     uint16_t mtu, enum fwd_rss rss, unsigned n_workers, struct rte_mempool *pool,
 		     struct fwd_err *err)
 {
 	struct rte_eth_conf conf = {0};
@@ -545,6 +545,12 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 			      mtu, mtu < info->min_mtu ? "small" : "large",
 			      RTE_MAX(info->min_mtu, FWD_MTU_MIN), p->max_mtu);
 
+	if (rss == FWD_RSS_SOURCE) {
+		rc = rss_by_source(p->devargs, info->driver_name, info, p->rxqs, &p->rss, err);
+		if (rc)
+			return rc;
+	}
+
 	conf.rxmode.mtu = mtu;
 	if (scatter)
 		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
@@ -556,6 +562,10 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 				info->flow_type_rss_offloads &
 				(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
 		}
+	}
+	if (p->rss.types) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		rss_conf(&p->rss, &conf.rx_adv_conf.rss_conf);
 	}
 	/* Whatever is left undone there is told with each packet, instead of done by the driver,
 	 * which sums large packets as a whole. */
@@ -589,6 +599,18 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 	return 0;
 }
 
+/* Starts it, and tells it what it may have forgotten in between. */
+static int start_device(struct port *p, const char *failed, struct fwd_err *err)
+{
+	int rc = rte_eth_dev_start(p->port_id);
+
+	if (rc)
+		return dpdk_err(err, rc, p->devargs, failed);
+	p->started = true;
+	rc = rss_apply(&p->rss, p->port_id, p->rxqs);
+	return rc ? dpdk_err(err, rc, p->devargs, "its RSS key and table can't be set") : 0;
+}
+
 static int start(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
 		 struct rte_mempool *pool, struct fwd_err *err)
 {
@@ -617,11 +639,7 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 	}
 	/* Ours is the interface's own address: no promiscuous mode. A port without one takes
 	 * everything anyway. */
-	rc = rte_eth_dev_start(p->port_id);
-	if (rc)
-		return dpdk_err(err, rc, p->devargs, "can't be started");
-	p->started = true;
-	return 0;
+	return start_device(p, "can't be started", err);
 }
 
 /* The driver gives both ends of a TAP one MAC address; a station with the router's own would never
@@ -694,8 +712,8 @@ static int learn(struct port *p, const struct plan *plan, const struct rte_eth_d
 	return 0;
 }
 
-int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_workers,
-	      struct rte_mempool *pool, struct port *out, struct fwd_err *err)
+int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, enum fwd_rss rss,
+	      unsigned n_workers, struct rte_mempool *pool, struct port *out, struct fwd_err *err)
 {
 	struct port p = {
 		.arp_fd = -1,
@@ -730,7 +748,7 @@ int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_worke
 			dpdk_err(err, rc, devargs, "tells nothing of itself");
 	}
 	if (!rc)
-		rc = configure(&p, &plan, &info, mtu, n_workers, pool, err);
+		rc = configure(&p, &plan, &info, mtu, rss, n_workers, pool, err);
 	if (!rc)
 		rc = start(&p, &plan, &info, pool, err);
 	if (!rc)
@@ -797,6 +815,7 @@ bool port_mtu_needs_stop(const struct port *p)
 int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
 {
 	bool stop = port_mtu_needs_stop(p);
+	struct fwd_err later;
 	int rc;
 
 	if (mtu < FWD_MTU_MIN || mtu > p->max_mtu)
@@ -810,8 +829,12 @@ int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
 		rc = 0; /* a device without an MTU of its own */
 	if (rc)
 		dpdk_err(err, rc, p->devargs, "its MTU can't be set");
-	if (stop && rte_eth_dev_start(p->port_id) && !rc)
-		rc = dpdk_err(err, -EIO, p->devargs, "did not start again with the new MTU");
+	if (stop) {
+		int again =
+			start_device(p, "did not start again with the new MTU", rc ? &later : err);
+
+		rc = rc ? rc : again;
+	}
 	capture_stop();
 	if (!rc)
 		p->mtu = mtu;

@@ -18,6 +18,7 @@
 #include <rte_mempool.h>
 
 #include "fwd.h"
+#include "rss.h"
 
 /* The packet buffers that every kind of port can use; AF_XDP wants them packed in one piece, which
  * rte_pktmbuf_pool_create() does not do. Else as that; room counts the headroom. NULL, with the
@@ -52,6 +53,7 @@ struct port {
 	struct rte_mempool *pool;
 	struct xdp *steer;
 	struct netdev_undo *undo;
+	struct rss rss;
 	bool started;
 };
 
@@ -59,11 +61,11 @@ struct port {
  * Plugs the device in, configures its queues and starts it. mtu 0: the device's own, rxqs 0: one.
  * n_workers is the number of transmit queues wanted. Errors: -EINVAL (devargs, rxqs, mtu), -EEXIST
  * (the name or the kernel interface has a port already), -ENODEV (no such driver, device or kernel
- * interface), -EBUSY (a foreign XDP program is on it), and what the driver returned. On error
- * nothing of it is left.
+ * interface), -EBUSY (a foreign XDP program is on it), -EOPNOTSUPP (it can't do that RSS), and what
+ * the driver returned. On error nothing of it is left.
  */
-int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_workers,
-	      struct rte_mempool *pool, struct port *out, struct fwd_err *err);
+int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, enum fwd_rss rss,
+	      unsigned n_workers, struct rte_mempool *pool, struct port *out, struct fwd_err *err);
 
 /* Stops, closes and unplugs; XDP program detached, sockets closed, kernel interface as it was. */
 void port_close(struct port *p);

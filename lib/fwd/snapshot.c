@@ -95,8 +95,7 @@ static int build_vlan(struct fwd_snapshot *s, const struct iface *i)
 	return 0;
 }
 
-/* Receive queues go round the workers; *next: whose turn it is. */
-static void build_port(struct fwd_snapshot *s, const struct iface *i, unsigned *next)
+static void build_port(struct fwd_snapshot *s, const struct iface *i)
 {
 	const struct port *port = i->port;
 	struct dp_port *d = &s->ports[port->port_id];
@@ -109,21 +108,36 @@ static void build_port(struct fwd_snapshot *s, const struct iface *i, unsigned *
 	s->txq_owner[port->port_id] = 0;
 	for (unsigned w = 0; w < dp.n_workers; w++)
 		s->workers[w].txq[port->port_id] = w < port->txqs ? w : UINT16_MAX;
-	for (unsigned q = 0; q < port->rxqs && dp.n_workers; q++) {
-		struct dp_worker_conf *w;
+}
 
-		/* fwd_iface_add() saw to it that there is room at one of them */
-		do
-			w = &s->workers[(*next)++ % dp.n_workers];
-		while (w->n_rxq == FWD_WORKER_RXQ);
-		w->rxq[w->n_rxq++] = (struct dp_rxq){.port = port->port_id, .queue = q};
+/* The receive queues of ports with such RSS: by source, each goes to the worker that the device
+ * chose it for, whatever other ports there are; others go round the workers. */
+static void build_queues(struct fwd_snapshot *s, enum fwd_rss rss)
+{
+	unsigned next = 0;
+
+	for (unsigned id = 0; id < FWD_MAX_IFACES; id++) {
+		const struct iface *i = iface_get(id);
+
+		if (!i || i->hidden || i->parent != FWD_IFACE_NONE || i->conf.rss != rss)
+			continue;
+		for (unsigned q = 0; q < i->port->rxqs && dp.n_workers; q++) {
+			struct dp_worker_conf *w;
+
+			if (rss == FWD_RSS_SOURCE)
+				next = rss_worker(q, dp.n_workers);
+			/* fwd_iface_add() saw to it that there is room at one of them */
+			do
+				w = &s->workers[next++ % dp.n_workers];
+			while (w->n_rxq == FWD_WORKER_RXQ);
+			w->rxq[w->n_rxq++] = (struct dp_rxq){.port = i->port->port_id, .queue = q};
+		}
 	}
 }
 
 static struct fwd_snapshot *build(void)
 {
 	struct fwd_snapshot *s = calloc(1, sizeof(*s));
-	unsigned next = 0;
 
 	if (!s)
 		return NULL;
@@ -147,12 +161,14 @@ static struct fwd_snapshot *build(void)
 		if (i->hidden)
 			continue;
 		if (i->parent == FWD_IFACE_NONE) {
-			build_port(s, i, &next);
+			build_port(s, i);
 		} else if (build_vlan(s, i)) {
 			destroy(s);
 			return NULL;
 		}
 	}
+	build_queues(s, FWD_RSS_SOURCE);
+	build_queues(s, FWD_RSS_FLOW);
 	return s;
 }
 

@@ -299,9 +299,13 @@ struct nat_shared *nat_shared_create(const struct nat_limits *limits, const stru
 void nat_shared_destroy(struct nat_shared *shared); /* after its workers */
 size_t nat_shared_memory(const struct nat_shared *shared);
 
-/* The key for RSS over the IPv4 source address alone with which a NIC's hash modulo 128, modulo
- * the number of workers, is the worker that owns an inside host. */
+/* Inside hosts fall into shares, as in a NIC's RSS table: a host's is its address's hash with this
+ * key, of RSS over the IPv4 source address alone, modulo NAT_HOST_SHARES. */
+#define NAT_HOST_SHARES 128
 const uint8_t *nat_shared_rss_key(const struct nat_shared *shared, unsigned *bytes);
+
+/* The worker that owns the hosts of a share. */
+unsigned nat_shared_share_owner(const struct nat_shared *shared, unsigned share);
 
 /* Which worker has what is needed to translate each of a burst of n (<= 64) packets, looked at by
  * worker self? Its number; self also where none has anything. NAT_OWNER_IF_OUT added: only if the

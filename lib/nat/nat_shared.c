@@ -155,6 +155,11 @@ const uint8_t *nat_shared_rss_key(const struct nat_shared *sh, unsigned *bytes)
 	return sh->rss_key;
 }
 
+unsigned nat_shared_share_owner(const struct nat_shared *sh, unsigned share)
+{
+	return sh->share_owner[share];
+}
+
 /* ---- the lock ------------------------------------------------------------------------------- */
 
 void nat_shared_lock(struct nat_shared *sh)

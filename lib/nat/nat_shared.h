@@ -20,8 +20,7 @@
  * without ports. 0: free, else the worker's number plus one. */
 #define NAT_OWNERS (NAT_SPACES * 65536 + 256)
 
-#define NAT_HOST_SHARES 128 /* parts that inside hosts fall into, as in a NIC's RSS table */
-#define NAT_RSS_KEY	40  /* bytes */
+#define NAT_RSS_KEY 40 /* bytes */
 
 struct nat_extern {
 	_Atomic uint32_t addr_be;    /* 0: the record is free */

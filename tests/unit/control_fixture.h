@@ -41,10 +41,11 @@ static uint16_t fake_txqs = 64;	/* as many as a port may have */
 static uint16_t fake_next_port;
 static unsigned fake_locals;	/* addresses that ports know */
 
-int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, unsigned n_workers,
-	      struct rte_mempool *pool, struct port *out, struct fwd_err *err)
+int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, enum fwd_rss rss,
+	      unsigned n_workers, struct rte_mempool *pool, struct port *out, struct fwd_err *err)
 {
 	(void)pool;
+	(void)rss;
 	if (!strcmp(devargs, "refused"))
 		return dp_err(err, -ENODEV, "no such device");
 	memset(out, 0, sizeof(*out));

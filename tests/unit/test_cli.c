@@ -430,6 +430,7 @@ static void test_keys_that_belong_together_or_exclude_each_other(void **state)
 	wrong("interface add lan devargs x parent p", 29, "'parent' goes only with 'vlan'", "");
 	wrong("interface add lan vlan 3 parent p rxqs 2", 35, "'rxqs' goes only with 'devargs'",
 	      "");
+	wrong("interface add lan devargs x rss source", 29, "'rss' goes only with 'rxqs'", "rxqs");
 	wrong("interface set lan pass protocol tcp", 19, "'pass' goes only with 'port'", "port");
 	wrong("interface set lan mtu 1500 port 3", 28, "'port' goes only with", "");
 	wrong("interface set lan", 18, "something is missing",
@@ -604,6 +605,11 @@ static void test_completion_offers_words_keys_and_choices(void **state)
 	assert_true(offers(c, "devargs") && offers(c, "vlan") && !offers(c, "parent"));
 	c = complete("interface add lan vlan 3 ");
 	assert_true(offers(c, "parent") && !offers(c, "devargs") && !offers(c, "rxqs"));
+	c = complete("interface add lan devargs x rxqs 2 ");
+	assert_true(offers(c, "rss"));
+	c = complete("interface add lan devargs x rxqs 2 rss ");
+	assert_true(offers(c, "flow") && offers(c, "source"));
+	assert_int_equal(c->n, 2);
 	c = complete("interface set lan pass ");
 	assert_true(offers(c, "protocol") && offers(c, "port") && !offers(c, "mtu"));
 	c = complete("nat set mapping ");

@@ -237,6 +237,8 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	(void)state;
 	start();
 	two_ports();
+	does("interface add dmz devargs net_null2 rxqs 4 rss source");
+	does("interface add any devargs net_null3 rxqs 2 rss flow");
 	does("interface add v20 vlan 20 parent lan");
 	does("interface set lan pass protocol udp port 53");
 	does("interface set lan pass protocol tcp port 22");
@@ -259,6 +261,8 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	does("nat rule add exempt vpn source 10.0.0.0/24 destination 10.8.0.0/16");
 	does("log set level debug");
 	is("log set level debug\n"
+	   "interface add any devargs net_null3 rxqs 2\n"
+	   "interface add dmz devargs net_null2 rxqs 4 rss source\n"
 	   "interface add lan devargs net_null0 gro on\n"
 	   "interface add wan devargs net_null1,no-rx=1 mtu 1400\n"
 	   "interface add v20 vlan 20 parent lan\n"
@@ -324,6 +328,10 @@ static void test_adding_with_other_values_is_refused_and_says_what_is_there(void
 	does("neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 interface lan");
 	does("nat pool add p addresses 203.0.113.10");
 	does("nat rule add snat out source 10.0.0.0/24 pool p");
+	does("interface add dmz devargs net_null2 rxqs 2");
+	does("interface add dmz devargs net_null2 rxqs 2 rss flow");
+	refuses("interface add dmz devargs net_null2 rxqs 2 rss source", "exists",
+		"interface add dmz devargs net_null2 rxqs 2");
 	refuses("interface add lan devargs net_null7", "exists",
 		"interface add lan devargs net_null0");
 	refuses("interface add lan2 devargs net_null0", "is interface 'lan' already", "");
@@ -408,6 +416,8 @@ static void test_values_that_make_no_sense_are_refused(void **state)
 	refuses("nat rule add static s external 203.0.113.0/30 internal 10.0.0.0/29",
 		"/29 is not external's /30", "same length");
 	refuses("interface add q vlan 3 parent lan rxqs 2", "'rxqs' goes only with", "");
+	refuses("interface add q devargs net_null2 rxqs 1 rss source", "2 receive queues or more",
+		"");
 	stop();
 }
 
@@ -825,6 +835,7 @@ static void random_config(struct router *r, unsigned n)
 			snprintf(line, sizeof(line), "interface add %s devargs net_null%u%s", a, x,
 				 z == 0	  ? " mtu 1500"
 				 : z == 1 ? " mtu 1400 rxqs 2"
+				 : z == 2 ? " mtu 1400 rxqs 2 rss source"
 					  : "");
 			break;
 		case 1:

@@ -60,7 +60,7 @@ static struct port open_port(const char *devargs)
 	struct fwd_err err = {0};
 	struct port p;
 
-	if (port_open(devargs, 0, 0, WORKERS, dp.pool, &p, &err))
+	if (port_open(devargs, 0, 0, FWD_RSS_FLOW, WORKERS, dp.pool, &p, &err))
 		fail_msg("%s: %s", devargs, err.msg);
 	return p;
 }
@@ -70,7 +70,7 @@ static void refused(const char *devargs, uint16_t mtu, uint16_t rxqs, int rc, co
 {
 	struct fwd_err err = {0};
 	struct port p;
-	int got = port_open(devargs, mtu, rxqs, WORKERS, dp.pool, &p, &err);
+	int got = port_open(devargs, mtu, rxqs, FWD_RSS_FLOW, WORKERS, dp.pool, &p, &err);
 
 	if (got != rc || !strstr(err.msg, words))
 		fail_msg("%s: %d '%s' where %d with '%s' was due", devargs, got, err.msg, rc,
@@ -460,7 +460,7 @@ static void test_queues(void **state)
 	struct port p;
 
 	(void)state;
-	assert_int_equal(port_open("net_null0", 0, 4, 2, dp.pool, &p, &err), 0);
+	assert_int_equal(port_open("net_null0", 0, 4, FWD_RSS_FLOW, 2, dp.pool, &p, &err), 0);
 	assert_int_equal(p.rxqs, 4);
 	assert_int_equal(p.txqs, 2);
 	port_close(&p);
@@ -475,7 +475,7 @@ static void test_mtu(void **state)
 
 	(void)state;
 	refused("net_null0", FWD_MTU_MAX + 1, 0, -EINVAL, "9600");
-	assert_int_equal(port_open("net_null0", 9000, 0, 1, dp.pool, &p, &err), 0);
+	assert_int_equal(port_open("net_null0", 9000, 0, FWD_RSS_FLOW, 1, dp.pool, &p, &err), 0);
 	assert_int_equal(p.mtu, 9000);
 	assert_int_equal(p.own_mtu, 1500);
 	assert_false(port_mtu_needs_stop(&p));

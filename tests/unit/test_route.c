@@ -742,6 +742,57 @@ static void test_queues_go_round_the_workers(void **state)
 	assert_int_equal(fwd_iface_del("x", &the_err), 0);
 }
 
+/* A device that sends by source counts on it, whichever ports come before or between. */
+static void test_queues_by_source_are_polled_by_the_owners(void **state)
+{
+	struct fwd_iface_conf conf = {
+		.name = "x", .devargs = "fake", .rxqs = 3, .rss = FWD_RSS_SOURCE};
+	struct nat_limits limits = {.max_sessions = 1000, .max_external = 2, .seed = 7};
+	struct nat_ops none = {0};
+	struct nat_shared *shared = nat_shared_create(&limits, &none, 2);
+	uint16_t port[2];
+
+	(void)state;
+	assert_non_null(shared);
+	dp.inject[1] = rte_ring_create("inject1", 64, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	fake_txqs = 64;
+	add_iface("odd");
+	assert_int_equal(fwd_iface_add(&conf, &the_err), 0);
+	strcpy(conf.name, "y");
+	conf.rxqs = 4;
+	assert_int_equal(fwd_iface_add(&conf, &the_err), 0);
+	assert_int_equal(fwd_iface_add(&(struct fwd_iface_conf){.name = "v",
+								.parent = "y",
+								.vlan = 3,
+								.rss = FWD_RSS_SOURCE},
+				       &the_err),
+			 -EINVAL);
+	commit();
+	for (unsigned i = 0; i < 2; i++)
+		port[i] = iface_get(fwd_iface_find(i ? "y" : "x"))->port->port_id;
+	for (unsigned turn = 0; turn < 2; turn++) {
+		for (unsigned entry = 0; entry < 512 * 2; entry++) {
+			uint16_t q = rss_queue(shared, 2, entry / 2, entry % 2 ? 4 : 3);
+			unsigned owner = nat_shared_share_owner(shared, entry / 2 % 128);
+			const struct dp_worker_conf *w = &dp.snapshot->workers[owner];
+			unsigned k = 0;
+
+			while (k < w->n_rxq &&
+			       (w->rxq[k].port != port[entry % 2] || w->rxq[k].queue != q))
+				k++;
+			assert_true(k < w->n_rxq);
+		}
+		/* each queue once */
+		assert_int_equal(dp.snapshot->workers[0].n_rxq + dp.snapshot->workers[1].n_rxq,
+				 3 + 4 + 3 - turn);
+		if (turn == 0) {
+			assert_int_equal(fwd_iface_del("odd", &the_err), 0);
+			commit();
+		}
+	}
+	nat_shared_destroy(shared);
+}
+
 static int up_huge(void **state)
 {
 	(void)state;
@@ -802,6 +853,8 @@ int main(void)
 						down),
 		cmocka_unit_test_setup_teardown(test_table_grows, up_large, down),
 		cmocka_unit_test_setup_teardown(test_no_memory_for_more_routes, up_huge, down),
+		cmocka_unit_test_setup_teardown(test_queues_by_source_are_polled_by_the_owners,
+						up_two_workers, down_two_workers),
 		cmocka_unit_test_setup_teardown(test_queues_go_round_the_workers, up_two_workers,
 						down_two_workers),
 	};

@@ -79,7 +79,7 @@ static struct port open_port(const char *devargs)
 	struct fwd_err err = {0};
 	struct port p;
 
-	if (port_open(devargs, 0, 1, 1, dp.pool, &p, &err) != 0)
+	if (port_open(devargs, 0, 1, FWD_RSS_FLOW, 1, dp.pool, &p, &err) != 0)
 		fail_msg("%s", err.msg);
 	return p;
 }
