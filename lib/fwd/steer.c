@@ -149,6 +149,10 @@ static void sources(struct worker *w, struct pkt *pkts, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		struct nat_pkt *p = look[i];
 
+		if (p->verdict == NAT_PASS && p->rule_id == NAT_RULE_NONE) {
+			pass_on_half(w, &pkts[i]); /* nothing translates its source */
+			continue;
+		}
 		if ((p->verdict == NAT_TRANSLATE ||
 		     nat_miss(w->nat, p, -1, w->now_ms) == NAT_TRANSLATE) &&
 		    nat_rewrite(w->nat, p, w->now_ms) == NAT_TRANSLATE)

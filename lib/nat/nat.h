@@ -46,6 +46,9 @@ struct nat_key {
  * destination only, and another one the rest. */
 #define NAT_TABLE_HALF 0x8000u
 
+/* rule_id of a half packet whose source no rule translates: only a session may. */
+#define NAT_RULE_NONE UINT32_MAX
+
 enum nat_kind {
 	NAT_KIND_FLOW = 0,
 	NAT_KIND_ICMP_REQUEST = 1,

@@ -787,11 +787,17 @@ static bool leaves_by(const void *ctx, uint32_t rule)
 	return iface == NAT_IFACE_ANY || iface == l->egress;
 }
 
+bool nat_config_is_target(const struct nat_config *cfg, uint32_t addr_be)
+{
+	uint32_t addr_h = ntohl(addr_be);
+
+	return bsearch(&addr_h, cfg->targets_h, cfg->n_targets, sizeof(addr_h), by_u32) != NULL;
+}
+
 bool nat_config_candidate(const struct nat_config *cfg, const struct nat_key *key, uint16_t ingress,
 			  uint16_t egress)
 {
 	struct leaving l = {cfg, egress};
-	uint32_t src_h;
 
 	(void)ingress;
 	if (cfg == NULL || cfg->n_rules == 0)
@@ -801,8 +807,7 @@ bool nat_config_candidate(const struct nat_config *cfg, const struct nat_key *ke
 		return true;
 	if (nat_config_is_external(cfg, key->dst_be))
 		return true;
-	src_h = ntohl(key->src_be);
-	if (bsearch(&src_h, cfg->targets_h, cfg->n_targets, sizeof(src_h), by_u32) != NULL)
+	if (nat_config_is_target(cfg, key->src_be))
 		return true;
 	if (nat_index_find(&cfg->inside, key->src_be, any_rule, NULL) != NAT_NONE)
 		return true;

@@ -112,6 +112,9 @@ uint32_t nat_config_dnat(const struct nat_config *cfg, uint32_t addr_be, uint8_t
 
 bool nat_config_is_external(const struct nat_config *cfg, uint32_t addr_be);
 
+/* Is it an internal address that a dnat rule leads to? */
+bool nat_config_is_target(const struct nat_config *cfg, uint32_t addr_be);
+
 /* The interface that has this address itself, or NAT_IFACE_ANY. */
 uint16_t nat_config_own(const struct nat_config *cfg, uint32_t addr_be);
 

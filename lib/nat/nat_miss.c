@@ -278,7 +278,9 @@ enum nat_verdict nat_miss(struct nat_worker *nat, struct nat_pkt *pkt, int egres
 	v = resolve(nat, pkt, egress, &r);
 	if (v != NAT_TRANSLATE)
 		return set_verdict(pkt, v, v == NAT_DROP ? r.reason : NAT_REASON_NONE);
-	if (nat_unlikely(!nat->shared->alone) && nat_owner_hand_over(nat, &pkt->key, &r, pkt))
+	if (nat_unlikely(!nat->shared->alone) &&
+	    !(pkt->flags & (NAT_PKT_SOURCE | NAT_PKT_DESTINATION)) &&
+	    nat_owner_hand_over(nat, &pkt->key, &r, pkt))
 		return set_verdict(pkt, NAT_HANDOVER, NAT_REASON_NONE);
 	reason = may_open(nat, pkt, &r);
 	if (reason == NAT_REASON_NONE)

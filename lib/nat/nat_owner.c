@@ -17,6 +17,13 @@ bool nat_owner_hand_over(const struct nat_worker *nat, const struct nat_key *key
 
 	pkt->rule_id = 0;
 	pkt->owner = (uint8_t)(by_source ? source : destination);
+	/* an answer of a host that a dnat rule leads to: its session gives it its source */
+	if (by_destination && !by_source && source != destination &&
+	    nat_config_is_target(nat->cfg, key->src_be)) {
+		pkt->owner = (uint8_t)source;
+		pkt->rule_id = NAT_RULE_NONE;
+		return true;
+	}
 	if (by_source && by_destination && source != destination) {
 		pkt->rule_id = nat->cfg->rules[r->src_rule].r.id;
 		return true;

@@ -659,6 +659,8 @@ static inline enum nat_verdict lab_turn(struct lab *lab)
 
 	nat_lookup_burst(lab->nat, &one, 1);
 	v = one->verdict;
+	if (v == NAT_PASS && one->flags & NAT_PKT_SOURCE && one->rule_id == NAT_RULE_NONE)
+		return v; /* nothing translates its source */
 	if (v == NAT_PASS)
 		v = nat_miss(lab->nat, one, lab_egress(lab, one->key.dst_be, 0), lab->now);
 	assert_int_equal(v, one->verdict);
@@ -698,7 +700,7 @@ static inline enum nat_verdict lab_send(struct lab *lab, uint16_t iface, struct 
 		assert_true(lab->n_workers > 1 && hops == 0);
 		lab_pass_on(lab, lab->last.owner, p, half, lab->last.rule_id);
 		v = lab_turn(lab);
-		if (half != 0 && v == NAT_TRANSLATE) {
+		if (half != 0 && v != NAT_DROP) {
 			unsigned owner;
 
 			assert_int_equal(p.b[8], ttl);

@@ -839,6 +839,49 @@ static void test_hairpin_to_a_forwarded_port_changes_both_addresses_C31_M9(void 
 	lab_free(&lab);
 }
 
+/* A port forward whose clients get an inside address, as in front of servers with another way out:
+ * the server has no source rule of its own. */
+static void test_source_and_destination_at_once_for_many_clients(void **state)
+{
+	struct nat_rule *r;
+	struct lab lab;
+
+	(void)state;
+	lab_init(&lab);
+	lab_pool(&lab, "10.0.0.9", "10.0.0.9", 0, 0);
+	r = lab_rule(&lab, NAT_RULE_SNAT, 1);
+	r->iface = INSIDE;
+	r = lab_rule(&lab, NAT_RULE_DNAT, 2);
+	r->protocol = IPPROTO_UDP;
+	r->destination = net4(EXT);
+	r->dport_lo = r->dport_hi = 8080;
+	r->to_be = ip4("10.0.0.80");
+	r->to_port = 80;
+	lab_load(&lab);
+	for (unsigned i = 0; i < 32; i++) {
+		char client[32];
+		struct packet p;
+
+		snprintf(client, sizeof(client), "198.51.100.%u", 1 + i);
+		for (unsigned again = 0; again < 2; again++) {
+			p = packet_udp(client, 5000 + i, EXT, 8080, "ask");
+			assert_translates(&lab, OUTSIDE, p);
+			assert_from(p, "10.0.0.9", 5000 + i);
+			assert_to(p, "10.0.0.80", 80);
+			assert_sums(p);
+			free(p.b);
+			p = packet_udp("10.0.0.80", 80, "10.0.0.9", 5000 + i, "answer");
+			assert_translates(&lab, INSIDE, p);
+			assert_from(p, EXT, 8080);
+			assert_to(p, client, 5000 + i);
+			assert_sums(p);
+			free(p.b);
+		}
+	}
+	lab_drain(&lab);
+	lab_free(&lab);
+}
+
 static void test_hairpin_between_mappings_obeys_the_filter_and_opens_by_knocking_M9(void **state)
 {
 	struct lab lab;
@@ -1191,6 +1234,7 @@ int main(void)
 		cmocka_unit_test(test_exempt_by_source_destination_protocol_and_port_C5),
 		cmocka_unit_test(test_exempt_holds_for_destination_translation_too_C5),
 		cmocka_unit_test(test_hairpin_to_a_forwarded_port_changes_both_addresses_C31_M9),
+		cmocka_unit_test(test_source_and_destination_at_once_for_many_clients),
 		cmocka_unit_test(
 			test_hairpin_between_mappings_obeys_the_filter_and_opens_by_knocking_M9),
 		cmocka_unit_test(test_each_knock_opens_for_its_own_endpoint),
