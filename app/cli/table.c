@@ -263,7 +263,8 @@ const struct cli_command cli_commands[] = {
 	  "working on an interface that the router has taken; no-pass takes it back. gro merges TCP "
 	  "segments that come in together, so that translating and routing them costs once; they leave as "
 	  "they came. gro-timeout lets segments wait for those that follow, never longer than the worker "
-	  "has something else to do; 0, the default: they merge with what came in at the same time.",
+	  "has something else to do; 0, the default: they merge with what came in at the same time. "
+	  "gro-udp merges UDP datagrams as well, where gro is on.",
 	  "interface set lan pass protocol tcp port 22", 1, 1,
 	  { THE_IFACE,
 	    { .key = "mtu", .what = "BYTES", .help = "largest IP packet", .type = CLI_NUMBER,
@@ -275,6 +276,7 @@ const struct cli_command cli_commands[] = {
 	    { .key = "gro-timeout", .what = "MICROSECONDS",
 	      .help = "how long segments may wait for those that follow", .type = CLI_NUMBER,
 	      .max = 1000, .unit = "microseconds", .grouped = true },
+	    SWITCH("gro-udp", "with gro: merge UDP datagrams as well"),
 	    { .key = "pass", .what = "", .help = "leave a port to the kernel", .type = CLI_FLAG,
 	      .grouped = true, .needs = "protocol,port" },
 	    { .key = "no-pass", .what = "", .help = "take a port back from the kernel",

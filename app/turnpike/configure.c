@@ -90,6 +90,7 @@ static bool iface_set(struct router *r, const struct cli_cmd *cmd, struct cli_er
 	const struct cli_value *port = cli_get(cmd, "port"), *gro = cli_get(cmd, "gro");
 	const struct cli_value *validate = cli_get(cmd, "gro-validate");
 	const struct cli_value *timeout = cli_get(cmd, "gro-timeout");
+	const struct cli_value *udp = cli_get(cmd, "gro-udp");
 	bool add = cli_get(cmd, "pass") != NULL;
 	struct fwd_err err = {0};
 	struct net_iface iface;
@@ -105,20 +106,23 @@ static bool iface_set(struct router *r, const struct cli_cmd *cmd, struct cli_er
 		return ret == 0 || refuse(e, ret, &err, mtu);
 	}
 	NET(r, iface_get, id, &iface);
-	if (gro != NULL || validate != NULL || timeout != NULL) {
+	if (gro != NULL || validate != NULL || timeout != NULL || udp != NULL) {
 		struct fwd_gro set = iface.conf.gro;
 
 		if (gro != NULL)
 			set.on = gro->number != 0;
 		else if (validate != NULL)
 			set.validate = validations[validate->number];
-		else
+		else if (timeout != NULL)
 			set.timeout_us = (uint16_t)timeout->number;
+		else
+			set.udp = udp->number != 0;
 		ret = NET(r, iface_set_gro, name->text, set, &err);
 		return ret == 0 || refuse(e, ret, &err,
 					  gro != NULL	     ? gro
 					  : validate != NULL ? validate
-							     : timeout);
+					  : timeout != NULL  ? timeout
+							     : udp);
 	}
 	pass.protocol = (uint8_t)cli_get(cmd, "protocol")->number;
 	pass.port = (uint16_t)port->number;

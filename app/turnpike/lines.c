@@ -71,6 +71,8 @@ void lines_gro(struct buf *b, const struct net_iface *iface)
 	if (iface->conf.gro.timeout_us != 0)
 		buf_printf(b, "interface set %s gro-timeout %u\n", iface->conf.name,
 			   iface->conf.gro.timeout_us);
+	if (iface->conf.gro.udp)
+		buf_printf(b, "interface set %s gro-udp on\n", iface->conf.name);
 }
 
 void lines_address(struct buf *b, const struct fwd_address *a, const char *iface)

@@ -78,6 +78,7 @@ static json_t *iface_row(const struct fwd_iface_info *info)
 	put(o, "gro", info->conf.gro.on ? "on" : "off");
 	put(o, "gro_validate", lines_gro_validate(info->conf.gro.validate));
 	put_number(o, "gro_timeout_us", info->conf.gro.timeout_us);
+	put(o, "gro_udp", info->conf.gro.udp ? "on" : "off");
 	for (unsigned i = 0; i < info->n_pass; i++) {
 		snprintf(text, sizeof(text), "%s/%u",
 			 text_put_protocol(proto, info->pass[i].protocol), info->pass[i].port);

@@ -283,7 +283,8 @@ static bool set_gro(struct plan *p)
 		if (id < 0 || NET(p->live, iface_get, (uint16_t)id, &live) != 0 ||
 		    (live.conf.gro.on == want.conf.gro.on &&
 		     live.conf.gro.validate == want.conf.gro.validate &&
-		     live.conf.gro.timeout_us == want.conf.gro.timeout_us))
+		     live.conf.gro.timeout_us == want.conf.gro.timeout_us &&
+		     live.conf.gro.udp == want.conf.gro.udp))
 			continue;
 		ret = NET(p->live, iface_set_gro, want.conf.name, want.conf.gro, &p->err);
 		if (ret != 0)

@@ -79,6 +79,7 @@ enum iface_flags {
 		1 << 4, /* ... after summing them here, whatever the device says of them */
 	IFACE_GRO_COUNTED =
 		1 << 5, /* ... and those that do not merge are validated and counted as well */
+	IFACE_GRO_UDP = 1 << 6, /* with IFACE_GRO: UDP datagrams as well */
 };
 
 struct dp_addr {

@@ -99,10 +99,10 @@ const char *fwd_drop_text(unsigned drop);
 	X(checksums_completed, "unfinished checksums of virtual ports completed")                  \
 	X(handovers, "packets handed to another worker")                                           \
 	X(punts, "packets handed to the control thread")                                           \
-	X(gro_merged, "packets made of several TCP segments")                                      \
-	X(gro_held, "TCP segments that waited for those that follow them")                         \
-	X(gro_payload_bytes_summed, "payload bytes summed to validate TCP segments")               \
-	X(gro_bad_checksum, "TCP segments with a wrong checksum, not merged, passed on")           \
+	X(gro_merged, "packets made of several TCP segments or UDP datagrams")                     \
+	X(gro_held, "segments that waited for those that follow them")                             \
+	X(gro_payload_bytes_summed, "payload bytes summed to validate segments")                   \
+	X(gro_bad_checksum, "segments with a wrong checksum, not merged, passed on")               \
 	X(cut_segments, "segments that merged packets were cut back to")                           \
 	X(tso_packets, "merged packets, and large ones of guests, left to the device to cut")                                 \
 	X(gso_segments, "segments that large packets of guests (TSO) were cut to")
@@ -150,8 +150,8 @@ int fwd_commit(struct fwd_err *err);
 
 /* ---- interfaces ------------------------------------------------------------------------------ */
 
-/* Receive coalescing: TCP segments that come in by the interface are merged for the way through the
- * router. */
+/* Receive coalescing: TCP segments, and UDP datagrams where that is wanted, that come in by the
+ * interface are merged for the way through the router. */
 enum fwd_gro_validate {
 	FWD_GRO_OFFLOAD, /* by the device's word where it gives one, else by summing */
 	FWD_GRO_ALWAYS,	 /* by summing */
@@ -161,6 +161,7 @@ enum fwd_gro_validate {
 
 struct fwd_gro {
 	bool on;
+	bool udp; /* with on: UDP datagrams as well */
 	enum fwd_gro_validate validate;
 	uint16_t timeout_us; /* how long segments may wait for those that follow; 0: not at all */
 };

@@ -3,6 +3,7 @@
 
 #include <rte_ip.h>
 #include <rte_tcp.h>
+#include <rte_udp.h>
 
 #include "gro.h"
 
@@ -19,12 +20,12 @@ _Static_assert(FWD_BURST <= 64, "a bit for each packet");
 /* may differ between the segments of one packet */
 #define FLAGS_OWN (FLAGS_END | RTE_TCP_CWR_FLAG)
 
-/* Segments that stand behind each other, by their headers. */
+/* Segments of TCP, or datagrams of UDP, that stand behind each other, by their headers. */
 struct run {
 	struct nat_key key;
-	const uint8_t *ip, *tcp; /* headers of the first */
+	const uint8_t *ip, *l4; /* headers of the first */
 	uint16_t iface;
-	uint32_t next_seq;
+	uint32_t next_seq; /* of TCP */
 	uint16_t next_id;
 	uint16_t payload;    /* bytes of the first, and of all but the last */
 	uint16_t total;	     /* IPv4 total length of them all */
@@ -46,9 +47,9 @@ struct work {
 	unsigned n, n_runs, n_sum;
 	uint8_t iface_flags; /* of all interfaces that packets came in by, together */
 	uint64_t wanted;     /* by packet, a bit each: looked at before anything merges; */
-	uint64_t bad;	     /* its TCP checksum is wrong; */
+	uint64_t bad;	     /* its checksum is wrong; */
 	uint64_t absorbed;   /* now part of another */
-	/* by packet: the sum of its TCP and pseudo-header, not folded */
+	/* by packet: the sum of its transport and pseudo-header, not folded */
 	uint64_t head[FWD_BURST];
 	uint8_t next[FWD_BURST]; /* by packet: the one behind it in its run */
 	uint8_t sum[FWD_BURST];	 /* n_sum packets to be summed */
@@ -85,9 +86,17 @@ static inline void store2(uint8_t *p, uint16_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-static inline unsigned header_len(const uint8_t *tcp)
+/* Bytes of the transport header. */
+static inline unsigned header_len(const struct pkt *p)
 {
-	return (tcp[12] >> 4) * 4u;
+	return unlikely(pkt_is_udp(p)) ? sizeof(struct rte_udp_hdr) : (p->nat.l4[12] >> 4) * 4u;
+}
+
+/* Where its checksum is. */
+static inline uint8_t *check_of(const struct pkt *p)
+{
+	return p->nat.l4 + (unlikely(pkt_is_udp(p)) ? offsetof(struct rte_udp_hdr, dgram_cksum)
+						    : offsetof(struct rte_tcp_hdr, cksum));
 }
 
 static inline uint64_t bit(unsigned i)
@@ -128,59 +137,73 @@ static inline struct run *find_run(struct work *k, const struct nat_pkt *p, unsi
 }
 
 /* Where the headers of p, of r's flow, differ from r's in what has to be the same: what Linux's GRO
- * compares. 0: nowhere. */
-static inline uint64_t headers_differ(const struct run *r, const struct pkt *p, unsigned thl)
+ * compares. 0: nowhere. UDP's own says nothing but ports, which are the flow's. */
+static inline uint64_t ip_differs(const struct run *r, const struct pkt *p)
 {
 	/* all but length and id */
 	static const uint8_t ip_0[8] = {0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff};
 	/* TTL and protocol; addresses are the flow's */
 	static const uint8_t ip_8[8] = {0xff, 0xff};
+	const uint8_t *ip = p->nat.ip, *ip0 = r->ip;
+	uint64_t d;
+
+	d = (load8(ip) ^ load8(ip0)) & load8(ip_0);
+	d |= (load8(ip + 8) ^ load8(ip0 + 8)) & load8(ip_8);
+	if (likely(d == 0)) /* their lengths are the same */
+		for (unsigned i = sizeof(struct rte_ipv4_hdr); unlikely(i < p->ihl); i += 4)
+			d |= load4(ip + i) ^ load4(ip0 + i);
+	return d;
+}
+
+static inline uint64_t tcp_differs(const struct run *r, const struct pkt *p, unsigned hlen)
+{
 	/* acknowledgement, header length, flags, window */
 	static const uint8_t tcp_8[8] = {0xff, 0xff, 0xff, 0xff, 0xff, (uint8_t)~FLAGS_OWN,
 					 0xff, 0xff};
 	/* urgent pointer */
 	static const uint8_t tcp_16[4] = {0, 0, 0xff, 0xff};
-	const uint8_t *ip = p->nat.ip, *ip0 = r->ip, *tcp = p->nat.l4, *tcp0 = r->tcp;
+	const uint8_t *tcp = p->nat.l4, *tcp0 = r->l4;
 	uint64_t d;
 
-	d = (load8(ip) ^ load8(ip0)) & load8(ip_0);
-	d |= (load8(ip + 8) ^ load8(ip0 + 8)) & load8(ip_8);
-	d |= (load8(tcp + 8) ^ load8(tcp0 + 8)) & load8(tcp_8);
+	d = (load8(tcp + 8) ^ load8(tcp0 + 8)) & load8(tcp_8);
 	d |= (load4(tcp + 16) ^ load4(tcp0 + 16)) & load4(tcp_16);
-	if (likely(d == 0)) { /* their lengths are the same */
-		for (unsigned i = sizeof(struct rte_ipv4_hdr); unlikely(i < p->ihl); i += 4)
-			d |= load4(ip + i) ^ load4(ip0 + i);
-		for (unsigned i = sizeof(struct rte_tcp_hdr); i < thl; i += 4)
+	if (likely(d == 0)) /* their lengths are the same */
+		for (unsigned i = sizeof(struct rte_tcp_hdr); i < hlen; i += 4)
 			d |= load4(tcp + i) ^ load4(tcp0 + i);
-	}
 	return d;
 }
 
 /* Does p continue run r, so that a cut gives both back? */
-static inline bool continues(const struct run *r, const struct pkt *p, unsigned thl,
+static inline bool continues(const struct run *r, const struct pkt *p, unsigned hlen,
 			     unsigned payload)
 {
-	const uint8_t *ip = p->nat.ip, *tcp = p->nat.l4;
+	const uint8_t *ip = p->nat.ip;
 	uint16_t step = (uint16_t)(rte_be_to_cpu_16(load2(ip + 4)) - r->next_id + 1);
 	bool df = ip[6] & (RTE_IPV4_HDR_DF_FLAG >> 8);
-	uint64_t no = headers_differ(r, p, thl);
+	uint64_t no = ip_differs(r, p);
 
-	no |= p->nat.tcp_flags & RTE_TCP_CWR_FLAG; /* only on the first */
-	no |= rte_be_to_cpu_32(load4(tcp + 4)) ^ r->next_seq;
+	if (likely(!pkt_is_udp(p))) {
+		no |= tcp_differs(r, p, hlen);
+		no |= p->nat.tcp_flags & RTE_TCP_CWR_FLAG; /* only on the first */
+		no |= rte_be_to_cpu_32(load4(p->nat.l4 + 4)) ^ r->next_seq;
+	}
 	no |= (step > 1) | ((step == 0) & !df) | ((r->id_step >= 0) & (step != r->id_step));
 	no |= (payload > r->payload) | (r->total + payload > UINT16_MAX);
 	return no == 0;
 }
 
 /* The sum of all that a segment's checksum covers but its payload, not folded. */
-static inline uint64_t head_acc(const struct pkt *p, unsigned thl)
+static inline uint64_t head_acc(const struct pkt *p, unsigned hlen)
 {
-	const uint8_t *tcp = p->nat.l4;
+	const uint8_t *l4 = p->nat.l4;
 	uint64_t acc = (uint64_t)p->nat.key.src_be + p->nat.key.dst_be +
-		       csum_host_word((uint64_t)IPPROTO_TCP + p->nat.l4_len) + csum_20_acc(tcp);
+		       csum_host_word((uint64_t)p->nat.key.proto + p->nat.l4_len);
 
-	for (unsigned i = sizeof(struct rte_tcp_hdr); i < thl; i += 4)
-		acc += csum_load(tcp + i);
+	if (unlikely(pkt_is_udp(p)))
+		return acc + csum_load(l4) + csum_load(l4 + 4);
+	acc += csum_20_acc(l4);
+	for (unsigned i = sizeof(struct rte_tcp_hdr); i < hlen; i += 4)
+		acc += csum_load(l4 + i);
 	return acc;
 }
 
@@ -200,7 +223,7 @@ static inline void want(struct work *k, unsigned i)
 
 static inline bool is_odd(const struct pkt *p)
 {
-	return (p->m->nb_segs > 1) | (load2(p->nat.l4 + 16) == 0xffff);
+	return (p->m->nb_segs > 1) | (load2(check_of(p)) == 0xffff);
 }
 
 /* A new run at its place in the table. */
@@ -214,7 +237,7 @@ static inline struct run *begin(struct work *k, unsigned i, unsigned at, unsigne
 		.at = (uint8_t)at,
 		.key = p->nat.key,
 		.ip = p->nat.ip,
-		.tcp = p->nat.l4,
+		.l4 = p->nat.l4,
 		.iface = p->nat.iface,
 		.next_seq = rte_be_to_cpu_32(load4(p->nat.l4 + 4)) + payload,
 		.next_id = (uint16_t)(rte_be_to_cpu_16(load2(p->nat.ip + 4)) + 1),
@@ -229,7 +252,8 @@ static inline struct run *begin(struct work *k, unsigned i, unsigned at, unsigne
 	return r;
 }
 
-static inline void append(struct work *k, struct run *r, unsigned i, unsigned thl, unsigned payload)
+static inline void append(struct work *k, struct run *r, unsigned i, unsigned hlen,
+			  unsigned payload)
 {
 	const struct pkt *p = &k->pkts[i];
 	uint16_t id = rte_be_to_cpu_16(load2(p->nat.ip + 4));
@@ -237,10 +261,10 @@ static inline void append(struct work *k, struct run *r, unsigned i, unsigned th
 	if (r->n++ == 1) {
 		r->id_step = (int8_t)(uint16_t)(id - r->next_id + 1);
 		r->odd = is_odd(&k->pkts[r->first]);
-		k->head[r->first] = head_acc(&k->pkts[r->first], thl);
+		k->head[r->first] = head_acc(&k->pkts[r->first], hlen);
 		want(k, r->first);
 	}
-	k->head[i] = head_acc(p, thl);
+	k->head[i] = head_acc(p, hlen);
 	want(k, i);
 	r->odd |= is_odd(p);
 	r->next_id = (uint16_t)(id + 1);
@@ -249,6 +273,27 @@ static inline void append(struct work *k, struct run *r, unsigned i, unsigned th
 	k->next[r->last] = (uint8_t)i;
 	r->last = (uint8_t)i;
 	r->open = payload == r->payload && !(p->nat.tcp_flags & FLAGS_END);
+}
+
+/* UDP: is there a checksum, over all that is there? What follows a datagram in its packet is in
+ * none.
+ */
+static inline bool udp_whole(const struct pkt *p)
+{
+	const uint8_t *udp = p->nat.l4;
+
+	return load2(udp + 4) == rte_cpu_to_be_16(p->nat.l4_len) && load2(udp + 6) != 0;
+}
+
+/* Has p, with this much payload, what can be merged by itself? */
+static inline bool may_merge(const struct pkt *p, unsigned hlen, unsigned payload)
+{
+	/* data of an established connection that says nothing urgent */
+	bool yes = likely(!pkt_is_udp(p)) ? (p->nat.tcp_flags & (FLAGS_NONE | RTE_TCP_ACK_FLAG)) ==
+						    RTE_TCP_ACK_FLAG
+					  : udp_whole(p);
+
+	return yes && payload != 0 && p->nat.l4_avail >= hlen && !parse_large(p->m);
 }
 
 /* By headers alone, no payload is touched. Whatever of a flow does not continue its run ends it, so
@@ -261,14 +306,14 @@ static void find_runs(struct work *k)
 
 	for (unsigned i = 0; i < k->n; i++) {
 		const struct pkt *p = &k->pkts[i];
-		unsigned at, thl, payload;
+		unsigned at, hlen, payload;
 
 		if (unlikely(p->nat.iface != iface)) {
 			iface = p->nat.iface;
 			flags = k->w->snap->ifaces[iface].flags;
 			k->iface_flags |= flags;
 		}
-		if (p->nat.key.proto != IPPROTO_TCP)
+		if (p->nat.key.proto != IPPROTO_TCP && !(pkt_is_udp(p) && (flags & IFACE_GRO_UDP)))
 			continue;
 		if (unlikely((p->nat.flags & NAT_PKT_FRAGMENT) || p->l4_drop != 0)) {
 			/* whose it is it does not say: ends all */
@@ -285,15 +330,13 @@ static void find_runs(struct work *k)
 		else
 			at = r->at;
 		k->next[i] = NO_NEXT;
-		thl = header_len(p->nat.l4);
-		payload = p->nat.l4_len - thl;
-		/* data of an established connection that says nothing urgent: all that merges */
-		if ((p->nat.tcp_flags & (FLAGS_NONE | RTE_TCP_ACK_FLAG)) != RTE_TCP_ACK_FLAG ||
-		    payload == 0 || p->nat.l4_avail < thl || parse_large(p->m)) {
+		hlen = header_len(p);
+		payload = p->nat.l4_len - hlen;
+		if (!may_merge(p, hlen, payload)) {
 			if (r != NULL)
 				r->open = false;
-		} else if (r != NULL && r->open && continues(r, p, thl, payload)) {
-			append(k, r, i, thl, payload);
+		} else if (r != NULL && r->open && continues(r, p, hlen, payload)) {
+			append(k, r, i, hlen, payload);
 		} else {
 			if (r != NULL)
 				r->open = false;
@@ -309,11 +352,14 @@ static void want_all(struct work *k)
 {
 	for (unsigned i = 0; i < k->n; i++) {
 		const struct pkt *p = &k->pkts[i];
+		uint8_t flags = k->w->snap->ifaces[p->nat.iface].flags;
 
-		if (!(k->wanted & bit(i)) && p->nat.key.proto == IPPROTO_TCP &&
-		    (k->w->snap->ifaces[p->nat.iface].flags & IFACE_GRO_COUNTED) &&
-		    !(p->nat.flags & NAT_PKT_FRAGMENT) && p->l4_drop == 0 &&
-		    p->nat.l4_avail >= header_len(p->nat.l4))
+		if ((k->wanted & bit(i)) || !(flags & IFACE_GRO_COUNTED) ||
+		    (p->nat.flags & NAT_PKT_FRAGMENT) || p->l4_drop != 0)
+			continue;
+		if (p->nat.key.proto == IPPROTO_TCP
+			    ? p->nat.l4_avail >= header_len(p)
+			    : pkt_is_udp(p) && (flags & IFACE_GRO_UDP) && udp_whole(p))
 			want(k, i);
 	}
 }
@@ -328,10 +374,10 @@ static void sum_wanted(struct work *k)
 	for (unsigned j = 0; j < k->n_sum; j++) {
 		const struct pkt *p = &k->pkts[k->sum[j]];
 
-		sums[j] = csum_pseudo_v4(p->nat.key.src_be, p->nat.key.dst_be, IPPROTO_TCP,
+		sums[j] = csum_pseudo_v4(p->nat.key.src_be, p->nat.key.dst_be, p->nat.key.proto,
 					 p->nat.l4_len);
 		v[j] = (struct csum_iov){.base = p->nat.l4, .len = p->nat.l4_len};
-		bytes += p->nat.l4_len - header_len(p->nat.l4);
+		bytes += p->nat.l4_len - header_len(p);
 		if (unlikely(p->m->nb_segs > 1)) {
 			sums[j] = csum_add(sums[j], parse_l4_sum(p));
 			v[j].len = 0;
@@ -365,34 +411,42 @@ static inline void make(struct work *k, struct gro *g, const struct run *r, unsi
 {
 	struct gro_merged *d = &g->merged[g->n++];
 	struct pkt *p = &k->pkts[i];
-	uint8_t *ip = p->nat.ip, *tcp = p->nat.l4;
-	csum_be_t ip_check = load2(ip + 10);
+	uint8_t *ip = p->nat.ip, *l4 = p->nat.l4, *check = check_of(p);
+	csum_be_t ip_check = load2(ip + 10), l4_check = load2(check);
+	uint8_t tcp_flags = p->nat.tcp_flags; /* UDP: 0 */
+	bool udp = pkt_is_udp(p);
 	csum_sum_t sum;
 
 	*d = (struct gro_merged){
 		.segments = segments,
 		.n = (uint8_t)n,
 		/* ids rise; drivers differ about CWR and options */
-		.like_tso = r->id_step == 1 && !r->odd && !(tcp[13] & RTE_TCP_CWR_FLAG) &&
+		.like_tso = !udp && r->id_step == 1 && !r->odd && !(tcp_flags & RTE_TCP_CWR_FLAG) &&
 			    p->ihl == sizeof(struct rte_ipv4_hdr),
-		.tcp_flags = tcp[13],
+		.tcp_flags = tcp_flags,
 		.len = p->len,
 		.ip_check = ip_check,
-		.l4_check = load2(tcp + 16),
+		.l4_check = l4_check,
 	};
 	p->len = total;
 	p->nat.l4_len = (uint16_t)(total - p->ihl);
 	csum_replace2(&ip_check, load2(ip + 2), rte_cpu_to_be_16(total));
 	store2(ip + 2, rte_cpu_to_be_16(total));
 	store2(ip + 10, ip_check);
-	tcp[13] |= k->pkts[last].nat.l4[13] & FLAGS_END;
-	p->nat.tcp_flags = tcp[13];
-	store2(tcp + 16, 0);
+	if (unlikely(udp)) {
+		store2(l4 + offsetof(struct rte_udp_hdr, dgram_len),
+		       rte_cpu_to_be_16(p->nat.l4_len));
+	} else {
+		l4[13] |= k->pkts[last].nat.tcp_flags & FLAGS_END;
+		p->nat.tcp_flags = l4[13];
+	}
+	store2(check, 0);
 	/* of bytes that are not all zero */
-	sum = csum_add(csum_fold64(head_acc(p, header_len(tcp))), payloads);
+	sum = csum_add(csum_fold64(head_acc(p, header_len(p))), payloads);
+	l4_check = (csum_be_t)~csum_delta_from_sum(sum);
 	d->merged_ip_check = ip_check;
-	d->merged_l4_check = (csum_be_t)~csum_delta_from_sum(sum);
-	store2(tcp + 16, d->merged_l4_check);
+	d->merged_l4_check = unlikely(udp) ? csum_udp_zero(l4_check) : l4_check;
+	store2(check, d->merged_l4_check);
 }
 
 /* Merges the segments of run r, but where a bad one parts them. */
@@ -425,7 +479,7 @@ static void merge(struct work *k, struct gro *g, const struct run *r, struct rte
 		sum = csum_add(~csum_fold64(heads[0]), csum_block_shift(~csum_fold64(heads[1]), 1));
 		make(k, g, r, i, last, n, segments,
 		     (uint16_t)(k->pkts[i].len + (n - 2) * r->payload + k->pkts[last].nat.l4_len -
-				header_len(k->pkts[last].nat.l4)),
+				header_len(&k->pkts[last])),
 		     sum);
 		g->of[i] = (uint8_t)g->n;
 	}

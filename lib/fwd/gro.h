@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receive coalescing: TCP segments of one flow that stand behind each other in a burst become one
- * packet for translation and routing. Only what validates merges, and only what cut.h can take
- * apart again to the very segments that came in. Worker thread.
+ * Receive coalescing: TCP segments, or UDP datagrams, of one flow that stand behind each other in a
+ * burst become one packet for translation and routing. Both are called segments here. Only what
+ * validates merges, and only what cut.h can take apart again to the very segments that came in.
+ * Worker thread.
  *
  * A merged packet is a header and a list. The header is the first segment's, changed in place to
  * that of the whole; each later segment stays as it came, its own headers in front of its payload,
@@ -20,7 +21,7 @@ struct gro_merged {
 	struct rte_mbuf **segments;   /* n of them, in order; the first is the packet's own m */
 	uint8_t n;		      /* 2 to FWD_BURST */
 	bool like_tso;		      /* a device that cuts the whole makes these segments of it */
-	uint8_t tcp_flags;	      /* of the first segment */
+	uint8_t tcp_flags;	      /* of the first segment; UDP: 0 */
 	uint16_t len;		      /* IPv4 total length of the first segment; none is longer */
 	csum_be_t ip_check, l4_check; /* of the first segment */
 	csum_be_t merged_ip_check, merged_l4_check; /* of the whole, right over all its bytes */

@@ -20,6 +20,11 @@ struct pkt {
 	uint8_t l4_drop; /* what is wrong with the transport header (enum fwd_drop), 0: nothing */
 };
 
+static inline bool pkt_is_udp(const struct pkt *p)
+{
+	return p->nat.key.proto == IPPROTO_UDP;
+}
+
 enum parse_result {
 	PARSE_IP4,
 	PARSE_ARP,  /* left at its Ethernet header; pkt.nat.iface is set */

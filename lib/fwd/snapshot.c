@@ -60,7 +60,7 @@ static void build_iface(struct fwd_snapshot *s, const struct iface *i)
 		   (i->port->complete_csum ? IFACE_COMPLETE_CSUM : 0) |
 		   (i->port->kernel_arp ? IFACE_KERNEL_ARP : 0);
 	if (i->conf.gro.on) {
-		d->flags |= IFACE_GRO |
+		d->flags |= IFACE_GRO | (i->conf.gro.udp ? IFACE_GRO_UDP : 0) |
 			    (i->conf.gro.validate == FWD_GRO_ALWAYS ? IFACE_GRO_ALWAYS : 0) |
 			    (i->conf.gro.validate == FWD_GRO_COUNTED ? IFACE_GRO_COUNTED : 0);
 		d->gro_us = i->conf.gro.timeout_us;

@@ -1,12 +1,13 @@
-"""Merging TCP segments (GRO) and cutting them again, in the real daemon: what leaves is what leaves without it."""
+"""Merging TCP segments and UDP datagrams (GRO) and cutting them again, in the real daemon: what leaves is what leaves
+without it."""
 
 import random
 
-from bench import BASE, ROUTED, inside
+from bench import BASE, ROUTED, inside, outside
 from harness.frames import collect, compare_exact, listing
 from test_cases import MANIFEST, Cases, expected, inputs
 
-from scapy.layers.inet import IP, TCP
+from scapy.layers.inet import IP, TCP, UDP
 
 HANDSHAKE = 3  # frames of each case
 
@@ -98,22 +99,24 @@ class GroOn(Gro):
         """shown, changed at run time, saved, and a reload brings the old ones back"""
         def shown(name):
             row = next(r for r in self.router.items("interface") if r["name"] == name)
-            return row["gro"], row["gro_validate"], row["gro_timeout_us"]
+            return row["gro"], row["gro_validate"], row["gro_timeout_us"], row["gro_udp"]
 
-        self.assertEqual(shown("lan"), ("on", "offload", 0))
+        self.assertEqual(shown("lan"), ("on", "offload", 0, "off"))
         try:
             self.router.ctl("interface set lan gro-validate counted")
             self.router.ctl("interface set lan gro-timeout 50")
+            self.router.ctl("interface set lan gro-udp on")
             self.router.ctl("interface set wan gro off")
-            self.assertEqual((shown("lan"), shown("wan")), (("on", "counted", 50), ("off", "offload", 0)))
+            self.assertEqual((shown("lan"), shown("wan")), (("on", "counted", 50, "on"), ("off", "offload", 0, "off")))
             saved = self.router.ctl("config show")
             self.assertIn("interface set lan gro-validate counted\n", saved)
             self.assertIn("interface set lan gro-timeout 50\n", saved)
+            self.assertIn("interface set lan gro-udp on\n", saved)
             self.assertEqual(saved.count(" gro on\n"), 1, saved)
             self.router.refused("interface set lan gro maybe", status=2)
         finally:
             self.router.ctl(f"config load {self.router.config}")
-        self.assertEqual((shown("lan"), shown("wan")), (("on", "offload", 0), ("on", "offload", 0)))
+        self.assertEqual((shown("lan"), shown("wan")), (("on", "offload", 0, "off"), ("on", "offload", 0, "off")))
         self.assertEqual(self.router.drops(), {})
 
     def test_unknown_neighbour(self):
@@ -139,6 +142,65 @@ class GroWaits(Gro):
     lines = with_gro(BASE) + [f"interface set {name} gro-timeout 1000" for name in ("lan", "wan")]
     on = True
     waits = True
+
+
+class GroUdp(Gro):
+    """UDP datagrams merge as well, whichever side they come from."""
+
+    lines = with_gro(BASE) + [f"interface set {name} gro-udp on" for name in ("lan", "wan")]
+    on = True
+
+    def datagrams(self, n, size, sport=40000, first=0, **fields):
+        return [inside(IP(src="10.0.0.2", dst="198.51.100.7", id=i, flags="DF") /
+                       UDP(sport=sport, dport=443, **fields) / random.Random(i).randbytes(size)) for i in range(first, first + n)]
+
+    def opened(self):
+        """Makes a session; its external port."""
+        return IP(self.one(self.datagrams(1, 100)[0])[14:])[UDP].sport
+
+    def test_both_directions(self):
+        """a flow of equal datagrams goes through as one packet, out and back, and each leaves as it came but translated"""
+        port = self.opened()
+        out = self.datagrams(20, 1200) + self.datagrams(1, 7, first=20)
+        back = [bytes(outside(IP(src="198.51.100.7", dst="203.0.113.10", id=7, flags="DF") / UDP(sport=443, dport=port) /
+                              random.Random(i).randbytes(900))) for i in range(10)]
+        for fed, to, ends in ((out, self.wan, ("203.0.113.10", "198.51.100.7")), (back, self.lan, ("198.51.100.7", "10.0.0.2"))):
+            before = self.events()
+            left = self.at_once(fed, len(fed))
+            self.check_origin(left)
+            self.check_sums(left)
+            self.assertEqual({p for p, _ in left}, {to})
+            self.assertEqual([(IP(f[14:]).src, IP(f[14:]).dst) for _, f in left], [ends] * len(fed))
+            for field in (slice(14, 22), slice(38, 40), slice(42, None)):  # up to TTL, UDP's length, payload
+                self.assertEqual([f[field] for _, f in left], [f[field] for f in fed], field)
+            events = {event: count - before.get(event, 0) for event, count in self.events().items()}
+            self.merged(events, 1, len(fed))
+            self.assertEqual(events["gro_payload_bytes_summed"], sum(len(f) - 42 for f in fed))
+        self.assertEqual(self.router.drops(), {})
+
+    def test_no_session_yet(self):
+        """the first datagrams of a flow, all at once: one session, and all leave"""
+        left = self.at_once(self.datagrams(5, 300, sport=40500), 5)
+        self.assertEqual([IP(f[14:]).id for _, f in left], list(range(5)))
+        self.assertEqual(len({IP(f[14:])[UDP].sport for _, f in left}), 1)
+        self.check_sums(left)
+        self.assertEqual(len(self.router.items("nat", "session")), 1)
+
+    def test_unsummed_and_damaged(self):
+        """what has no checksum leaves without one, what is damaged leaves damaged, and neither merges"""
+        self.opened()
+        fed = self.datagrams(6, 500)
+        fed[2] = self.datagrams(1, 500, first=2, chksum=0)[0]
+        fed[4] = fed[4][:-1] + bytes((fed[4][-1] ^ 1,))
+        left = self.at_once(fed, 6)
+        self.check_origin(left)
+        self.check_sums(left, bad=(4,))
+        self.assertEqual([f[42:] for _, f in left], [f[42:] for f in fed])
+        self.assertEqual([i for i, (_, f) in enumerate(left) if f[40:42] == bytes(2)], [2])
+        self.merged(self.events(), 1, 2)
+        self.assertEqual(self.events()["gro_bad_checksum"], 1)
+        rows = {row["interface"]: row["bad_checksums"] for row in self.router.json("stats")["interfaces"]}
+        self.assertEqual(rows["lan"], 1, rows)
 
 
 class GroSmallMtu(Gro):

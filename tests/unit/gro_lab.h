@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For the tests of merging: a router of two ports and a VLAN, and TCP segments from a few words.
+ * For the tests of merging: a router of two ports and a VLAN, and TCP segments and UDP datagrams
+ * from a few words.
  */
 #ifndef TEST_GRO_LAB_H
 #define TEST_GRO_LAB_H
@@ -306,7 +307,7 @@ static inline uint64_t events(unsigned e)
 /* ---- segments -------------------------------------------------------------------------------- */
 
 struct segment {
-	struct flow flow; /* of TCP */
+	struct flow flow; /* of TCP, or of UDP, where all that is TCP's alone says nothing */
 	uint16_t iface;
 	uint32_t seq, ack;
 	uint16_t id, window, urgent, payload, padding;
@@ -314,9 +315,12 @@ struct segment {
 	bool df;
 	uint8_t ip_options, tcp_options; /* 32-bit words */
 	uint8_t ip_option_byte;
-	uint32_t timestamp;  /* in the options, if there are at least 3 words */
-	uint16_t frag_words; /* fragment offset field but for DF, host order */
-	uint8_t doff;	     /* 0: as it should be */
+	uint32_t timestamp;    /* in the options, if there are at least 3 words */
+	uint16_t frag_words;   /* fragment offset field but for DF, host order */
+	uint8_t doff;	       /* 0: as it should be */
+	bool unsummed;	       /* UDP: without a checksum */
+	int8_t udp_len;	       /* UDP: its length, less that of what there is */
+	uint16_t payload_word; /* added to the first two bytes of payload */
 	unsigned flip; /* bit of the payload to flip behind the checksum's back; UINT_MAX: none */
 	uint64_t ol_flags;
 	unsigned n_cuts, cuts[3]; /* into buffers */
@@ -336,10 +340,31 @@ static const struct segment PLAIN = {
 	.flip = UINT_MAX,
 };
 
+/* All but the ports of a TCP header of thl bytes. */
+static inline void build_tcp(const struct segment *s, uint8_t *t, unsigned thl)
+{
+	put16(t + 4, s->seq >> 16);
+	put16(t + 6, s->seq);
+	put16(t + 8, s->ack >> 16);
+	put16(t + 10, s->ack);
+	t[12] = (uint8_t)((s->doff != 0 ? s->doff : thl / 4) << 4);
+	t[13] = s->flags;
+	put16(t + 14, s->window);
+	put16(t + 18, s->urgent);
+	memset(t + 20, 1, thl - 20);
+	if (s->tcp_options >= 3) {
+		t[22] = 8;
+		t[23] = 10;
+		put16(t + 24, s->timestamp >> 16);
+		put16(t + 26, s->timestamp);
+	}
+}
+
 /* The Ethernet frame of s, its length. */
 static inline unsigned build(const struct segment *s, uint8_t *f)
 {
-	unsigned ihl = 20 + s->ip_options * 4u, thl = 20 + s->tcp_options * 4u,
+	bool udp = s->flow.proto == IPPROTO_UDP;
+	unsigned ihl = 20 + s->ip_options * 4u, thl = udp ? 8 : 20 + s->tcp_options * 4u,
 		 total = ihl + thl + s->payload, l2 = 14;
 	uint8_t *ip, *t;
 
@@ -369,24 +394,19 @@ static inline unsigned build(const struct segment *s, uint8_t *f)
 		ip[21] = s->ip_option_byte ? 4 : 1; /* router alert */
 	put16(t, s->flow.sport);
 	put16(t + 2, s->flow.dport);
-	put16(t + 4, s->seq >> 16);
-	put16(t + 6, s->seq);
-	put16(t + 8, s->ack >> 16);
-	put16(t + 10, s->ack);
-	t[12] = (uint8_t)((s->doff != 0 ? s->doff : thl / 4) << 4);
-	t[13] = s->flags;
-	put16(t + 14, s->window);
-	put16(t + 18, s->urgent);
-	memset(t + 20, 1, thl - 20);
-	if (s->tcp_options >= 3) {
-		t[22] = 8;
-		t[23] = 10;
-		put16(t + 24, s->timestamp >> 16);
-		put16(t + 26, s->timestamp);
-	}
+	if (udp)
+		put16(t + 4, thl + s->payload + (unsigned)s->udp_len);
+	else
+		build_tcp(s, t, thl);
 	for (unsigned i = 0; i < s->payload; i++)
 		t[thl + i] = (uint8_t)((s->seq + i) * 37 + ((s->seq + i) >> 7));
+	if (s->payload_word != 0 && s->payload >= 2)
+		put16(t + thl, plain_sum((const uint8_t[]){(uint8_t)(s->payload_word >> 8),
+							   (uint8_t)s->payload_word},
+					 2, (uint32_t)(t[thl] << 8 | t[thl + 1])));
 	plain_fill(ip);
+	if (udp && s->unsummed)
+		put16(t + 6, 0);
 	if (s->flip != UINT_MAX && s->payload > 0)
 		t[thl + s->flip / 8 % s->payload] ^= (uint8_t)(1 << s->flip % 8);
 	for (unsigned i = 0; i < s->padding; i++)
@@ -440,6 +460,18 @@ static inline unsigned packets_of(const struct segment *s, unsigned n)
 	n = merge(s, n, pkts, &g);
 	free_merged(pkts, n, &g);
 	return n;
+}
+
+/* As s, with UDP's 0xffff for a checksum that computes to 0. */
+static inline struct segment summed_to_zero(struct segment s)
+{
+	uint8_t f[FRAME_MAX];
+	const uint8_t *check = f + (s.iface == TAGGED ? 18 : 14) + 20 + s.ip_options * 4u + 6;
+
+	s.payload_word = 0;
+	build(&s, f);
+	s.payload_word = (uint16_t)(check[0] << 8 | check[1]);
+	return s;
 }
 
 /* b, made to follow a. */

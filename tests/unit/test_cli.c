@@ -434,7 +434,7 @@ static void test_keys_that_belong_together_or_exclude_each_other(void **state)
 	wrong("interface set lan pass protocol tcp", 19, "'pass' goes only with 'port'", "port");
 	wrong("interface set lan mtu 1500 port 3", 28, "'port' goes only with", "");
 	wrong("interface set lan", 18, "something is missing",
-	      "mtu, gro, gro-validate, gro-timeout, pass, no-pass");
+	      "mtu, gro, gro-validate, gro-timeout, gro-udp, pass, no-pass");
 	wrong("nat session clear", 18, "something is missing", "at least one of");
 	wrong("nat session clear all port 3", 19, "'all' stands alone", "");
 	wrong("stats interface lan drops", 21, "do not go together", "");
@@ -685,7 +685,8 @@ static void test_usage_shows_what_belongs_together(void **state)
 	cli_help_usage(&b, cmd.def);
 	assert_string_equal(
 		b.s, "interface set NAME (mtu BYTES | gro on|off | "
-		     "gro-validate always|offload|counted | gro-timeout MICROSECONDS | pass protocol tcp|udp port PORT | "
+		     "gro-validate always|offload|counted | gro-timeout MICROSECONDS | "
+		     "gro-udp on|off | pass protocol tcp|udp port PORT | "
 		     "no-pass protocol tcp|udp port PORT)");
 	b.len = 0;
 	assert_int_equal(parse("route"), 1);

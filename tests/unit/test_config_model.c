@@ -245,6 +245,7 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	does("interface set lan gro on");
 	does("interface set lan gro-validate always");
 	does("interface set lan gro-timeout 30");
+	does("interface set lan gro-udp on");
 	does("address add 10.0.20.1/24 interface v20");
 	does("neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 interface lan");
 	does("route add 10.9.0.0/16 via 10.0.0.9");
@@ -270,6 +271,7 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	   "interface set lan pass protocol udp port 53\n"
 	   "interface set lan gro-validate always\n"
 	   "interface set lan gro-timeout 30\n"
+	   "interface set lan gro-udp on\n"
 	   "address add 10.0.0.1/24 interface lan\n"
 	   "address add 203.0.113.1/24 interface wan\n"
 	   "address add 10.0.20.1/24 interface v20\n"
@@ -829,7 +831,9 @@ static void random_config(struct router *r, unsigned n)
 				 z == 0	  ? "gro off"
 				 : z == 1 ? "gro-validate counted"
 				 : z == 2 ? (x < 2 ? "gro-validate offload" : "gro-timeout 25")
-					  : "gro on");
+				 : x < 2  ? "gro on"
+				 : x == 2 ? "gro-udp on"
+					  : "gro-udp off");
 			break;
 		case 0:
 			snprintf(line, sizeof(line), "interface add %s devargs net_null%u%s", a, x,

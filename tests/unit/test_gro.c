@@ -87,6 +87,115 @@ static void test_a_pair_merges_or_not_by_one_difference_C41(void **state)
 #undef TRY
 }
 
+static const struct segment DATAGRAM = {
+	.flow = {IP(10, 0, 0, 2), IP(198, 51, 100, 7), 5000, 443, IPPROTO_UDP},
+	.iface = LAN,
+	.id = 1,
+	.payload = 100,
+	.ttl = 64,
+	.df = true,
+	.flip = UINT_MAX,
+};
+
+static void test_datagrams_merge_or_not_by_one_difference(void **state)
+{
+	struct segment s[2];
+	unsigned tried = 0;
+
+	(void)state;
+#define TRY(want, ...)                                                                             \
+	do {                                                                                       \
+		s[0] = DATAGRAM;                                                                   \
+		s[1] = behind(&s[0]);                                                              \
+		__VA_ARGS__;                                                                       \
+		if (packets_of(s, 2) != ((want) ? 1u : 2u))                                        \
+			fail_msg("%s: %s", #__VA_ARGS__,                                           \
+				 (want) ? "must merge" : "must not merge");                        \
+		tried++;                                                                           \
+	} while (0)
+	TRY(false, (void)0); /* by choice */
+	set_gro(IFACE_GRO | IFACE_GRO_UDP);
+	TRY(true, (void)0);
+	TRY(true, s[0] = PLAIN; s[1] = behind(&s[0]));
+	TRY(false, s[1].flow.proto = IPPROTO_TCP; s[1].flags = 0x10);
+	TRY(false, s[1].ttl--);
+	TRY(false, s[1].tos = 0x03);
+	TRY(true, s[0].tos = s[1].tos = 0x03);
+	TRY(false, s[1].df = false);
+	TRY(true, s[0].df = s[1].df = false);
+	TRY(true, s[1].id = s[0].id);
+	TRY(false, s[0].df = s[1].df = false; s[1].id = s[0].id);
+	TRY(false, s[1].id += 1);
+	TRY(false, s[1].id = s[0].id - 1);
+	TRY(true, s[0].id = 0xffff; s[1].id = 0);
+	TRY(true, s[0].payload = s[1].payload = 1);
+	TRY(true, s[1].payload = 1);
+	TRY(false, s[1].payload++);
+	TRY(false, s[1].payload = 0);
+	TRY(false, s[0].payload = s[1].payload = 0);
+	TRY(true, s[0].ip_options = s[1].ip_options = 10);
+	TRY(false, s[1].ip_options = 1);
+	TRY(false, s[0].ip_options = s[1].ip_options = 1; s[1].ip_option_byte = 1);
+	TRY(true, s[0].iface = s[1].iface = TAGGED);
+	TRY(false, s[1].iface = TAGGED);
+	TRY(false, s[1].flow.sport++);
+	TRY(false, s[1].flow.dport++);
+	TRY(false, s[1].flow.src = IP(10, 0, 0, 3));
+	TRY(false, s[1].flow.dst = IP(198, 51, 100, 8));
+	TRY(false, s[0].frag_words = s[1].frag_words = 0x2000);
+	TRY(false, s[1].frag_words = 0x2000);
+	TRY(false, s[1].flip = 0);
+	TRY(false, s[0].flip = 799);
+	TRY(false, s[0].unsummed = true);
+	TRY(false, s[1].unsummed = true);
+	TRY(false, s[0].unsummed = s[1].unsummed = true);
+	TRY(false, s[0].unsummed = s[1].unsummed = true;
+	    s[0].ol_flags = s[1].ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+	TRY(true, s[0] = summed_to_zero(s[0]); s[1] = summed_to_zero(s[1]));
+	TRY(false, s[1].udp_len = -1);
+	TRY(false, s[0].udp_len = s[1].udp_len = -1;
+	    s[0].ol_flags = s[1].ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+	TRY(false, s[1].udp_len = 1);
+	TRY(true, s[0].padding = 6; s[1].padding = 2);
+	TRY(true, s[0].ol_flags = s[1].ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+	TRY(false, s[1].ol_flags = RTE_MBUF_F_RX_L4_CKSUM_BAD);
+	TRY(true, s[1].n_cuts = 2; s[1].cuts[0] = 20; s[1].cuts[1] = 101);
+	assert_true(tried > 40);
+#undef TRY
+}
+
+static void test_whatever_is_between_two_datagrams_of_a_flow_parts_them(void **state)
+{
+	struct segment s[3] = {DATAGRAM};
+
+	(void)state;
+	set_gro(IFACE_GRO | IFACE_GRO_UDP);
+	s[2] = behind(&s[0]);
+	s[1] = s[2];
+	s[1].flow.sport++;
+	assert_int_equal(packets_of(s, 3), 2); /* another flow does not */
+	s[1] = s[2];
+	s[1].flow.proto = IPPROTO_TCP;
+	s[1].flags = 0x10;
+	assert_int_equal(packets_of(s, 3), 2);
+	s[1] = s[0];
+	s[1].payload = 0;
+	assert_int_equal(packets_of(s, 3), 3);
+	s[1] = s[0];
+	s[1].unsummed = true;
+	assert_int_equal(packets_of(s, 3), 3);
+	s[1] = s[0];
+	s[1].frag_words = 0x2000; /* a fragment, of whose flow nobody knows */
+	assert_int_equal(packets_of(s, 3), 3);
+	s[1] = s[0];
+	s[1].udp_len = 1; /* a header that contradicts itself */
+	assert_int_equal(packets_of(s, 3), 3);
+	s[1] = s[2];
+	s[1].payload--; /* the last of a run is shorter */
+	s[2].id++;
+	assert_int_equal(packets_of(s, 3), 2);
+}
+
 static void test_whatever_is_between_two_segments_of_a_flow_parts_them(void **state)
 {
 	struct segment s[3] = {PLAIN};
@@ -113,9 +222,11 @@ static void test_whatever_is_between_two_segments_of_a_flow_parts_them(void **st
 static void test_merged_header_is_right_over_all_bytes(void **state)
 {
 	(void)state;
-	for (unsigned round = 0; round < 300; round++) {
-		unsigned n = 2 + (unsigned)rand() % 43, len, left;
-		struct segment s[FWD_BURST] = {PLAIN};
+	set_gro(IFACE_GRO | IFACE_GRO_UDP);
+	for (unsigned round = 0; round < 600; round++) {
+		unsigned n = 2 + (unsigned)rand() % 43, len, left, head;
+		bool udp = round % 5 < 2;
+		struct segment s[FWD_BURST] = {udp ? DATAGRAM : PLAIN};
 		static uint8_t whole[70000];
 		struct pkt pkts[FWD_BURST];
 		struct gro g;
@@ -138,16 +249,22 @@ static void test_merged_header_is_right_over_all_bytes(void **state)
 		s[n - 1].payload = (uint16_t)(1 + rand() % s[0].payload);
 		s[n - 1].flags |= 0x08;
 		left = merge(s, n, pkts, &g);
+		if (round % 5 == 0 && s[0].payload > 1) { /* UDP, and its sum is 0 */
+			memcpy(whole, pkts[0].nat.l4, 8);
+			free_merged(pkts, left, &g);
+			s[0].payload_word = (uint16_t)(whole[6] << 8 | whole[7]);
+			left = merge(s, n, pkts, &g);
+			assert_memory_equal(pkts[0].nat.l4 + 6, "\xff\xff", 2);
+		}
 		assert_int_equal(left, 1);
 		assert_int_equal(g.n, 1);
 		assert_int_equal(g.merged[0].n, n);
 		assert_ptr_equal(g.merged[0].segments[0], pkts[0].m);
-		len = pkts[0].ihl + 20u + s[0].tcp_options * 4u;
+		len = head = pkts[0].ihl + (udp ? 8u : 20u + s[0].tcp_options * 4u);
 		memcpy(whole, pkts[0].nat.ip, len);
 		for (unsigned i = 0; i < n; i++) {
 			struct rte_mbuf *m = g.merged[0].segments[i];
-			unsigned head = pkts[0].ihl + 20u + s[0].tcp_options * 4u,
-				 bytes = m->pkt_len - head;
+			unsigned bytes = m->pkt_len - head;
 			const void *at = rte_pktmbuf_read(m, head, bytes, whole + len);
 
 			assert_int_equal(bytes, s[i].payload);
@@ -158,8 +275,15 @@ static void test_merged_header_is_right_over_all_bytes(void **state)
 		assert_int_equal(whole[2] << 8 | whole[3], len);
 		assert_int_equal(pkts[0].len, len);
 		assert_int_equal(pkts[0].nat.l4_len, len - pkts[0].ihl);
-		assert_int_equal(whole[pkts[0].ihl + 13u], s[0].flags | 0x08);
-		assert_int_equal(pkts[0].nat.tcp_flags, s[0].flags | 0x08);
+		if (udp) {
+			assert_int_equal(whole[pkts[0].ihl + 4u] << 8 | whole[pkts[0].ihl + 5u],
+					 len - pkts[0].ihl);
+			assert_int_equal(pkts[0].nat.tcp_flags, 0);
+			assert_false(g.merged[0].like_tso);
+		} else {
+			assert_int_equal(whole[pkts[0].ihl + 13u], s[0].flags | 0x08);
+			assert_int_equal(pkts[0].nat.tcp_flags, s[0].flags | 0x08);
+		}
 		assert_true(plain_good(whole));
 		free_merged(pkts, left, &g);
 	}
@@ -222,15 +346,17 @@ static void test_each_payload_byte_is_summed_once(void **state)
 			s[i] = s[0], s[i].flow.sport = (uint16_t)(6000 + i);
 		received += s[i].payload;
 	}
-	for (unsigned pass = 0; pass < 2;
-	     pass++) { /* through the whole router, translated or not */
+	set_gro(IFACE_GRO | IFACE_GRO_UDP);
+	for (unsigned pass = 0; pass < 2; pass++) { /* through the whole router, TCP and UDP */
 		struct rte_mbuf *m[FWD_BURST];
 
 		reset_router(false);
 		snap->nat = NULL;
 		worker_turn_begin(dp.workers[0]);
-		for (unsigned i = 0; i < FWD_BURST; i++)
+		for (unsigned i = 0; i < FWD_BURST; i++) {
+			s[i].flow.proto = pass == 0 ? IPPROTO_TCP : IPPROTO_UDP;
 			m[i] = segment_mbuf(&s[i]);
+		}
 		worker_frames(dp.workers[0], m, FWD_BURST, snap->ifaces[LAN].port);
 		worker_turn(dp.workers[0]);
 		assert_int_equal(events(FWD_E_gro_payload_bytes_summed), received);
@@ -245,7 +371,7 @@ static void test_each_payload_byte_is_summed_once(void **state)
 	reset_router(false);
 	assert_int_equal(packets_of(s, FWD_BURST), 4);
 	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 0);
-	set_gro(IFACE_GRO | IFACE_GRO_ALWAYS);
+	set_gro(IFACE_GRO | IFACE_GRO_UDP | IFACE_GRO_ALWAYS);
 	assert_int_equal(packets_of(s, FWD_BURST), 4);
 	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), received);
 }
@@ -267,6 +393,29 @@ static void test_a_lone_segment_is_not_read_unless_all_are_counted(void **state)
 	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 200);
 	assert_int_equal(events(FWD_E_gro_bad_checksum), 1);
 	assert_int_equal(dp.counters[0]->iface[LAN].bad_checksums, 1);
+}
+
+static void test_a_lone_datagram_is_read_only_where_all_are_counted(void **state)
+{
+	struct segment s[4] = {DATAGRAM, DATAGRAM, DATAGRAM, DATAGRAM};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		s[i].flow.sport = (uint16_t)(7000 + i);
+	s[1].flip = s[2].flip = s[3].flip = 3;
+	s[2].unsummed = true; /* says nothing, so nothing is wrong */
+	s[3].udp_len = -4;    /* its checksum is not over all that is there */
+	for (unsigned counted = 0; counted < 2; counted++) {
+		set_gro(IFACE_GRO | IFACE_GRO_UDP | (counted ? IFACE_GRO_COUNTED : 0));
+		assert_int_equal(packets_of(s, 4), 4);
+		assert_int_equal(events(FWD_E_gro_payload_bytes_summed), counted ? 200 : 0);
+		assert_int_equal(events(FWD_E_gro_bad_checksum), counted);
+		assert_int_equal(dp.counters[0]->iface[LAN].bad_checksums, counted);
+	}
+	reset_router(false);
+	set_gro(IFACE_GRO | IFACE_GRO_COUNTED);
+	assert_int_equal(packets_of(s, 4), 4);
+	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 0);
 }
 
 static void test_unfinished_checksums_are_completed_and_not_summed_again_C45(void **state)
@@ -306,14 +455,14 @@ static void test_unfinished_checksums_are_completed_and_not_summed_again_C45(voi
 	}
 }
 
-static void test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40(void **state)
+static void check_damaged(const struct segment *first)
 {
-	struct segment s[5] = {PLAIN};
+	struct segment s[5] = {*first};
 	struct rte_mbuf *m[5];
 	uint8_t want[FRAME_MAX], got[FRAME_MAX];
 	unsigned good = 0;
 
-	(void)state;
+	reset_router(false);
 	for (unsigned i = 1; i < 5; i++)
 		s[i] = behind(&s[i - 1]);
 	s[2].flip = 77;
@@ -337,6 +486,14 @@ static void test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40(void 
 		assert_int_equal(plain_good(got + 14), i != 2);
 	}
 	assert_int_equal(good, 4);
+}
+
+static void test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40(void **state)
+{
+	(void)state;
+	set_gro(IFACE_GRO | IFACE_GRO_UDP);
+	check_damaged(&PLAIN);
+	check_damaged(&DATAGRAM);
 }
 
 /* Feeds the n segments in one burst. */
@@ -391,19 +548,70 @@ static void test_a_fin_counts_by_its_own_sequence_number(void **state)
 	assert_int_equal(ends_behind_old_data(IFACE_GRO), NAT_TCP_CLOSING);
 }
 
+/* Three datagrams of a translated flow in one burst; the checksums that they leave with. */
+static void translated_checks(const struct segment *s, uint16_t *checks)
+{
+	struct rte_mbuf *m[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		m[i] = segment_mbuf(&s[i]);
+	worker_frames(dp.workers[0], m, 3, snap->ifaces[LAN].port);
+	settle();
+	for (unsigned i = 0; i < 3; i++) {
+		const uint8_t *ip;
+
+		assert_int_equal(rte_eth_rx_burst(snap->ifaces[WAN].port, 0, m, 1), 1);
+		ip = rte_pktmbuf_mtod_offset(m[0], const uint8_t *, 14);
+		assert_memory_equal(ip + 12, "\xcb\x00\x71\x0a", 4); /* 203.0.113.10 */
+		assert_true(plain_good(ip));
+		checks[i] = (uint16_t)(ip[26] << 8 | ip[27]);
+		rte_pktmbuf_free(m[0]);
+	}
+}
+
+static void test_a_checksum_of_0_after_translation_leaves_as_ffff_K2(void **state)
+{
+	static const uint8_t modes[] = {0, IFACE_GRO | IFACE_GRO_UDP};
+	struct segment s[3] = {DATAGRAM};
+	uint16_t checks[3];
+
+	(void)state;
+	s[1] = behind(&s[0]);
+	s[2] = behind(&s[1]);
+	for (unsigned k = 0; k < RTE_DIM(modes); k++) {
+		set_gro(modes[k]);
+		reset_router(true);
+		for (unsigned i = 0; i < 3; i++)
+			s[i].payload_word = 0;
+		feed(s, 1); /* makes the session */
+		translated_checks(s, checks);
+		for (unsigned i = 0; i < 3; i++)
+			s[i].payload_word = checks[i];
+		translated_checks(s, checks);
+		for (unsigned i = 0; i < 3; i++)
+			assert_int_equal(checks[i], 0xffff);
+		assert_int_equal(events(FWD_E_gro_merged), 2 * k);
+		assert_int_equal(events(FWD_E_cut_segments), 6 * k);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, fresh, no_leak)
 		T(test_a_pair_merges_or_not_by_one_difference_C41),
 		T(test_whatever_is_between_two_segments_of_a_flow_parts_them),
+		T(test_datagrams_merge_or_not_by_one_difference),
+		T(test_whatever_is_between_two_datagrams_of_a_flow_parts_them),
 		T(test_merged_header_is_right_over_all_bytes),
 		T(test_no_merged_packet_is_longer_than_65535_C43),
 		T(test_each_payload_byte_is_summed_once),
 		T(test_a_lone_segment_is_not_read_unless_all_are_counted),
+		T(test_a_lone_datagram_is_read_only_where_all_are_counted),
 		T(test_unfinished_checksums_are_completed_and_not_summed_again_C45),
 		T(test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40),
 		T(test_a_fin_counts_by_its_own_sequence_number),
+		T(test_a_checksum_of_0_after_translation_leaves_as_ffff_K2),
 #undef T
 	};
 

@@ -60,6 +60,34 @@ static void test_segments_of_two_bursts_merge(void **state)
 	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 6 * s[0].payload);
 }
 
+static void test_datagrams_of_two_bursts_merge(void **state)
+{
+	struct segment s[4] = {PLAIN};
+
+	(void)state;
+	s[0].flow.proto = IPPROTO_UDP;
+	for (unsigned i = 1; i < 4; i++)
+		s[i] = behind(&s[i - 1]);
+	set_wait(LONG);
+	feed(s, 1); /* do not merge, so do not wait */
+	assert_int_equal(held(), 0);
+	assert_int_equal(left(), 1);
+	set_gro(IFACE_GRO | IFACE_GRO_UDP);
+	feed(s, 2);
+	assert_int_equal(held(), 2);
+	s[2].payload--; /* the last */
+	feed(s + 2, 1);
+	assert_int_equal(held(), 0);
+	assert_int_equal(left(), 3);
+	assert_int_equal(events(FWD_E_gro_merged), 1);
+	feed(s, 1);
+	assert_int_equal(held(), 1);
+	s[3].unsummed = true; /* may not merge */
+	feed(s + 3, 1);
+	assert_int_equal(held(), 0);
+	assert_int_equal(left(), 2);
+}
+
 static void test_nothing_waits_by_itself(void **state)
 {
 	struct segment s[2] = {PLAIN};
@@ -182,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, fresh, no_leak)
 		T(test_segments_of_two_bursts_merge),
+		T(test_datagrams_of_two_bursts_merge),
 		T(test_nothing_waits_by_itself),
 		T(test_an_idle_worker_lets_go),
 		T(test_a_busy_worker_lets_go_when_the_time_is_over),
