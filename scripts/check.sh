@@ -96,7 +96,8 @@ trap 'exit 143' TERM HUP
 say "${bold}== build${plain}"
 good=1
 build gcc scripts/build.sh gcc -Dtests=enabled || good=0
-build clang scripts/build.sh clang -Dtests=enabled || true
+clang=1
+build clang scripts/build.sh clang -Dtests=enabled || clang=0
 asan=1
 build asan scripts/build.sh asan -Dtests=enabled || asan=0
 
@@ -105,6 +106,9 @@ scripts/hugepages.sh reserve 3072
 
 if ((good)); then
 	suite unit 600 tests/harness/unit
+	if ((clang)); then
+		suite clang/unit 600 tests/harness/unit --build build-clang --prefix clang/unit
+	fi
 	suite pcap 600 tests/pcap/run
 	suite instructions 120 perf/callgrind-check --build build
 	# several workers: what one receives may be another's to translate, or to send

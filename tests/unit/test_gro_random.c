@@ -309,8 +309,17 @@ static void play(const struct segment *s, unsigned n, const struct segment *flow
 			o->events[e] += dp.counters[k]->events[e];
 	}
 	o->n_sessions = sessions(o->sessions, RTE_DIM(o->sessions));
-	for (unsigned i = 0; i < o->n_sessions; i++)
-		o->sessions[i].index = 0, o->sessions[i].age_ms = 0, o->sessions[i].idle_ms = 0;
+	for (unsigned i = 0; i < o->n_sessions; i++) {
+		struct nat_session_info s = o->sessions[i];
+
+		/* without the times, and nothing between the fields: they are compared by bytes */
+		memset(&o->sessions[i], 0, sizeof(s));
+		o->sessions[i].orig = s.orig;
+		o->sessions[i].reply = s.reply;
+		o->sessions[i].rule_id = s.rule_id;
+		o->sessions[i].tcp_state = s.tcp_state;
+		o->sessions[i].timeout_s = s.timeout_s;
+	}
 }
 
 static const uint8_t *datagram(const struct record *r)
