@@ -107,7 +107,7 @@ scripts/hugepages.sh reserve 3072
 if ((good)); then
 	suite unit 600 tests/harness/unit
 	if ((clang)); then
-		suite clang/unit 600 tests/harness/unit --build build-clang --prefix clang/unit
+		suite clang/unit 600 tests/harness/unit --build build-clang --prefix clang/unit --no-suite perf
 	fi
 	suite pcap 600 tests/pcap/run
 	suite instructions 120 perf/callgrind-check --build build

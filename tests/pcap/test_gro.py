@@ -41,7 +41,7 @@ class Gro(Cases):
         bad = MANIFEST[case].get("wrong_checksum_on_purpose_expected", ())
         left = self.play(fed[:first])
         left += self.at_once(fed[first:], len(want) - len(left))
-        if self.waits and len(left) == len(want):
+        if (self.waits or self.router.workers > 1) and len(left) == len(want):
             left = as_interleaved(want, left)
         compare_exact(want, [frame for _, frame in left])
         self.check_origin(left)
