@@ -123,6 +123,23 @@ void icmp_error(struct worker *w, const struct pkt *p, uint8_t type, uint8_t cod
 		output_own(w, e, p->nat.iface);
 }
 
+void icmp_nat_refused(struct worker *w, struct pkt *p)
+{
+	switch (p->nat.reason) {
+	case NAT_R_nat_sessions_full:
+	case NAT_R_nat_mappings_full:
+	case NAT_R_nat_pool_exhausted:
+	case NAT_R_nat_no_address:
+	case NAT_R_nat_protocol_in_use:
+		if (nat_config_refuse_icmp(w->snap->nat))
+			icmp_error(w, p, ICMP_UNREACHABLE, ICMP_ADMIN_PROHIBITED, 0);
+		break;
+	default:
+		break;
+	}
+	worker_drop(w, p->m, p->nat.iface, FWD_D_NAT + p->nat.reason - 1);
+}
+
 void icmp_host_unreachable(struct rte_mbuf *m)
 {
 	static struct token_bucket bucket = {.rate_s = 100, .burst = 50};

@@ -27,6 +27,10 @@ enum {
  * thread. */
 void icmp_error(struct worker *w, const struct pkt *p, uint8_t type, uint8_t code, uint16_t mtu);
 
+/* Drops p (as it came in) for the reason that lib/nat gave, announced to its source where that is
+ * configured (C4). Takes the mbuf. Worker thread. */
+void icmp_nat_refused(struct worker *w, struct pkt *p);
+
 /* Builds such an error about the datagram at m's first byte, from src_be; NULL when none may be
  * sent or no buffer is free. Any thread. */
 struct rte_mbuf *icmp_build(const struct rte_mbuf *m, rte_be32_t src_be, uint8_t type, uint8_t code,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "steer.h"
 
+#include "icmp.h"
 #include "output.h"
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -158,7 +159,7 @@ static void sources(struct worker *w, struct pkt *pkts, unsigned n)
 		    nat_rewrite(w->nat, p, w->now_ms) == NAT_TRANSLATE)
 			pass_on_half(w, &pkts[i]);
 		else
-			worker_drop(w, pkts[i].m, p->iface, FWD_D_NAT + p->reason - 1);
+			icmp_nat_refused(w, &pkts[i]);
 	}
 }
 

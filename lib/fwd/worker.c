@@ -76,23 +76,6 @@ static unsigned stage_parse(struct worker *w, struct rte_mbuf **m, unsigned n, u
 	return n_out;
 }
 
-static void drop_nat(struct worker *w, struct pkt *p)
-{
-	switch (p->nat.reason) {
-	case NAT_R_nat_sessions_full:
-	case NAT_R_nat_mappings_full:
-	case NAT_R_nat_pool_exhausted:
-	case NAT_R_nat_no_address:
-	case NAT_R_nat_protocol_in_use:
-		if (nat_config_refuse_icmp(w->snap->nat))
-			icmp_error(w, p, ICMP_UNREACHABLE, ICMP_ADMIN_PROHIBITED, 0);
-		break;
-	default:
-		break;
-	}
-	worker_drop(w, p->m, p->nat.iface, FWD_D_NAT + p->nat.reason - 1);
-}
-
 /* A packet without a session, while translation is on. False: it is gone. */
 static bool translate_miss(struct worker *w, struct pkt *p)
 {
@@ -109,7 +92,7 @@ static bool translate_miss(struct worker *w, struct pkt *p)
 	}
 	switch (nat_miss(w->nat, n, egress, w->now_ms)) {
 	case NAT_DROP:
-		drop_nat(w, p);
+		icmp_nat_refused(w, p);
 		return false;
 	case NAT_TRANSLATE:
 		if (n->new_dst_be != n->key.dst_be)
@@ -163,7 +146,7 @@ static void forward(struct worker *w, struct pkt *p)
 	}
 	if (n->verdict == NAT_TRANSLATE) {
 		if (unlikely(nat_rewrite(w->nat, n, w->now_ms) == NAT_DROP)) {
-			drop_nat(w, p);
+			icmp_nat_refused(w, p);
 			return;
 		}
 	} else {
@@ -325,7 +308,7 @@ static __rte_always_inline void stage_forward(struct worker *w, struct pkt *pkts
 		if (!translate) {
 			nat_ttl_decrement(p->nat.ip);
 		} else if (unlikely(nat_rewrite(w->nat, &p->nat, w->now_ms) == NAT_DROP)) {
-			drop_nat(w, p);
+			icmp_nat_refused(w, p);
 			continue;
 		}
 		tx_way_send(w, &way, p->m, adj);

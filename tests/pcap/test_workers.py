@@ -3,7 +3,7 @@ well; check.sh runs it with four."""
 
 import random
 
-from bench import BASE, INSIDE_MAC, LAN_MAC, WAN_MAC, Bench, datagram, inside, outside
+from bench import BASE, DNAT, INSIDE_MAC, LAN_MAC, ROUTED, SNAT, WAN_MAC, Bench, datagram, inside, outside
 from harness.frames import collect, describe
 
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -21,8 +21,11 @@ def tcp(sport, dport, flags):
     return TCP(sport=sport, dport=dport, flags=flags, seq=1, ack=2 if "A" in flags else 0)
 
 
+NEIGHBOURS = [f"neighbour add {host} lladdr {INSIDE_MAC} interface lan" for host in HOSTS]
+
+
 class Workers(Bench):
-    lines = BASE + [f"neighbour add {host} lladdr {INSIDE_MAC} interface lan" for host in HOSTS]
+    lines = BASE + NEIGHBOURS
 
     def workers(self):
         return self.router.items("worker show")
@@ -118,3 +121,22 @@ class Workers(Bench):
         self.router.ctl("nat session clear all")
         self.assertEqual(self.router.sessions(), [])
         self.assertEqual(sum(w["sessions"] for w in self.workers()), 0)
+
+
+class FullPool(Bench):
+    """No external port is left."""
+
+    lines = ROUTED + NEIGHBOURS + ["nat pool add office addresses 203.0.113.10 ports 50000-50001"] + DNAT + SNAT + [
+        "nat set refuse-icmp on"]
+
+    def test_refusals_are_announced_C4(self):
+        """also to a host whose packet goes to another inside host, whoever owns the two"""
+        for i in range(2):
+            self.one(inside(IP(src=HOSTS[i], dst=FAR) / tcp(7000, 80, "S")))
+        for i, host in enumerate(HOSTS[2:14]):
+            syn = IP(src=host, dst=POOLED) / tcp(7100 + i, 8080, "S")
+            told = datagram(self.one(inside(syn)))
+            quote = IP(bytes(told[ICMP].payload))
+            self.assertEqual((told.src, told.dst, told[ICMP].type, told[ICMP].code), ("10.0.0.1", host, 3, 13))
+            self.assertEqual((quote.src, quote.dst, quote.sport, quote.dport), (host, POOLED, 7100 + i, 8080))
+        self.assertEqual(self.router.drops(), {"nat_pool_exhausted": 12})
