@@ -66,7 +66,7 @@ static void ask_way_out(struct worker *w, const struct pkt *pkts, const uint8_t 
 	for (unsigned k = 0; k < n; k++) {
 		const struct nat_pkt *p = &pkts[at[k]].nat;
 		int egress = output_egress(output_member((uint32_t)nh[k], &p->key));
-		bool out = nat_config_candidate(w->snap->nat, &p->key, p->iface, (uint16_t)egress);
+		bool out = nat_config_candidate(w->snap->nat, &p->key, (uint16_t)egress);
 
 		owner[at[k]] = out ? owner[at[k]] & (uint8_t)~NAT_OWNER_IF_OUT : (uint8_t)w->id;
 	}

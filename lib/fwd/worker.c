@@ -85,7 +85,7 @@ static bool translate_miss(struct worker *w, struct pkt *p)
 	/* a header that can't be trusted is neither translated nor, where it would have to be, let
 	 * through */
 	if (unlikely(p->l4_drop != 0)) {
-		if (!nat_config_candidate(w->snap->nat, &n->key, n->iface, (uint16_t)egress))
+		if (!nat_config_candidate(w->snap->nat, &n->key, (uint16_t)egress))
 			return true;
 		worker_drop(w, p->m, n->iface, p->l4_drop);
 		return false;
@@ -255,7 +255,7 @@ static void forward_merged(struct worker *w, struct pkt *p, const struct gro_mer
 	    NAT_TRANSLATE) /* the end of a connection is tracked by its own sequence number */
 		whole = whole && !(n->tcp_flags & RTE_TCP_FIN_FLAG) &&
 			nat_rewrite(w->nat, n, w->now_ms) == NAT_TRANSLATE;
-	else if (on && nat_config_candidate(w->snap->nat, &n->key, n->iface, hop->iface))
+	else if (on && nat_config_candidate(w->snap->nat, &n->key, hop->iface))
 		whole = false;
 	else if (whole)
 		nat_ttl_decrement(n->ip);

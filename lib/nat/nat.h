@@ -265,8 +265,7 @@ void nat_config_externals(const struct nat_config *cfg,
 /* Could a packet with this tuple need translation? False is certain, true is a guess; costs no
  * lookup of sessions. For a worker that does not own translation. egress: by the received
  * destination. */
-bool nat_config_candidate(const struct nat_config *cfg, const struct nat_key *key, uint16_t ingress,
-			  uint16_t egress);
+bool nat_config_candidate(const struct nat_config *cfg, const struct nat_key *key, uint16_t egress);
 
 /* ---- a worker's state ------------------------------------------------------------------------ */
 

@@ -794,12 +794,10 @@ bool nat_config_is_target(const struct nat_config *cfg, uint32_t addr_be)
 	return bsearch(&addr_h, cfg->targets_h, cfg->n_targets, sizeof(addr_h), by_u32) != NULL;
 }
 
-bool nat_config_candidate(const struct nat_config *cfg, const struct nat_key *key, uint16_t ingress,
-			  uint16_t egress)
+bool nat_config_candidate(const struct nat_config *cfg, const struct nat_key *key, uint16_t egress)
 {
 	struct leaving l = {cfg, egress};
 
-	(void)ingress;
 	if (cfg == NULL || cfg->n_rules == 0)
 		return false;
 	/* an ICMP error may come from any router about a translated flow */

@@ -312,7 +312,7 @@ static void test_candidate_is_never_missed(void **state)
 		int egress = lab_egress(&lab, ip4(dst), 0);
 		struct nat_key key = lab_parse(&lab, iface, p).key;
 		bool candidate = nat_config_candidate(
-			lab.cfg, &key, iface, egress < 0 ? NAT_IFACE_ANY : (uint16_t)egress);
+			lab.cfg, &key, egress < 0 ? NAT_IFACE_ANY : (uint16_t)egress);
 
 		if (lab_send(&lab, iface, p) != NAT_PASS) {
 			assert_true(candidate);
@@ -446,7 +446,7 @@ static void test_defaults_and_names(void **state)
 		assert_false(nat_config_active(cfg));
 		assert_false(nat_config_active(NULL));
 		assert_false(nat_config_refuse_icmp(cfg));
-		assert_false(nat_config_candidate(cfg, &key, 0, 1));
+		assert_false(nat_config_candidate(cfg, &key, 1));
 		nat_config_free(cfg);
 		nat_config_free(NULL);
 	}

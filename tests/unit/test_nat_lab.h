@@ -643,7 +643,7 @@ static inline unsigned lab_owner(struct lab *lab, struct nat_pkt *one, unsigned 
 
 	nat_owner_burst(lab->shared, lab->cfg, &one, 1, self, &owner);
 	if (owner & NAT_OWNER_IF_OUT)
-		owner = nat_config_candidate(lab->cfg, &one->key, one->iface,
+		owner = nat_config_candidate(lab->cfg, &one->key,
 					     (uint16_t)lab_egress(lab, one->key.dst_be, 0))
 				? owner & ~NAT_OWNER_IF_OUT
 				: (uint8_t)self;
