@@ -6,207 +6,54 @@
 #ifndef TEST_GRO_LAB_H
 #define TEST_GRO_LAB_H
 
-#include "fwd_fixture.h"
+#include "fwd_router.h"
 
-#include <stdio.h>
-#include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <rte_dev.h>
-#include <rte_malloc.h>
 
 #include "gro.h"
-#include "worker.h"
 
-enum { LAN, WAN, TAGGED }; /* TAGGED: VLAN 7 at LAN's port */
-enum {
-	NH_ME = 1,
-	NH_LAN_HOST,
-	NH_WAN_GW,
-	NH_LAN_GLEAN,
-	NH_WAN_GLEAN,
-	NH_WAN_GW2,
-	NH_ECMP,
-	NH_TAGGED_HOST
-};
+enum { TAGGED = WAN + 1, N_IFACES }; /* 10.0.7.1/24, VLAN 7 at LAN's port */
+enum { NH_TAGGED_HOST = NH_OWN };
 enum { VLAN = 7, FRAME_MAX = 2048 };
 
-static const uint8_t MACS[3][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 1}};
-static struct fwd_snapshot *snap;
+static const uint8_t MACS[N_IFACES][6] = {
+	{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 1}};
 static struct nat_config *nat_conf;
 static uint16_t vlan_table[4096];
 
 /* ---- the router ------------------------------------------------------------------------------ */
 
-static inline void neighbour(unsigned nh, uint16_t iface, uint8_t mac_last)
-{
-	union nh_adj adj = {.mac = {2, 0, 0, 0, 1, mac_last}, .usable = 1};
-
-	dp.nexthops[nh] = (struct fwd_nexthop){.type = NH_NEIGHBOUR, .iface = iface};
-	atomic_store(&dp.nexthops[nh].adj, adj.word);
-}
-
-static inline void route(unsigned a, unsigned b, unsigned c, unsigned d, uint8_t len, uint64_t nh)
-{
-	assert_int_equal(rte_fib_add(snap->fib, a << 24 | b << 16 | c << 8 | d, len, nh), 0);
-}
-
-static inline uint16_t ring_port(const char *name)
-{
-	struct rte_eth_conf conf = {0};
-	uint16_t port;
-
-	assert_int_equal(rte_eal_hotplug_add("vdev", name, ""), 0);
-	assert_int_equal(rte_eth_dev_get_port_by_name(name, &port), 0);
-	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 0, 512, 0, NULL, dp.pool), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port, 0, 512, 0, NULL), 0);
-	assert_int_equal(rte_eth_dev_start(port), 0);
-	return port;
-}
-
-static inline void iface(uint16_t id, uint16_t port, rte_be32_t addr)
-{
-	struct dp_iface *i = &snap->ifaces[id];
-
-	i->flags = IFACE_PRESENT;
-	i->port = port;
-	i->mtu = 1500;
-	memcpy(&i->mac, MACS[id], 6);
-	i->n_addrs = 1;
-	i->addrs[0] = (struct dp_addr){addr, IP(255, 255, 255, 0), 24};
-}
-
-static inline struct nat_config *nat_base(void)
-{
-	static const struct nat_range range = {IP(203, 0, 113, 10), IP(203, 0, 113, 10)};
-	static const struct nat_pool pool = {
-		.id = 1, .name = "office", .ranges = &range, .n_ranges = 1};
-	static const struct nat_rule rules[] = {
-		{.id = 1,
-		 .type = NAT_RULE_SNAT,
-		 .name = "out",
-		 .iface = WAN,
-		 .source = {IP(10, 0, 0, 0), 24}},
-	};
-	struct nat_conf conf;
-	struct nat_config *cfg;
-	char err[256] = "";
-
-	nat_conf_defaults(&conf);
-	conf.rules = rules;
-	conf.n_rules = RTE_DIM(rules);
-	conf.pools = &pool;
-	conf.n_pools = 1;
-	cfg = nat_config_build(&conf, err, sizeof(err));
-	if (cfg == NULL)
-		fail_msg("%s", err);
-	return cfg;
-}
-
 static inline int setup(void **state)
 {
-	struct rte_fib_conf fib = {.type = RTE_FIB_DIR24_8,
-				   .max_routes = 1024,
-				   .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 64}};
+	static const uint8_t host[6] = {2, 0, 0, 0, 0, 0xdd};
+	uint16_t lan;
 
 	(void)state;
-	fixture_eal("0");
-	fixture_pool(8192);
-	dp.n_workers = 2;
-	dp.params.max_sessions = 1024;
-	dp.nexthops = calloc(FWD_MAX_NH, sizeof(*dp.nexthops));
-	dp.qsbr = rte_zmalloc(NULL, rte_rcu_qsbr_get_memsize(4), 64);
-	rte_rcu_qsbr_init(dp.qsbr, 4);
-	dp.punt = rte_ring_create("punt", 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	dp.punt_event_fd = eventfd(0, EFD_NONBLOCK);
-	for (unsigned i = 0; i <= dp.n_workers; i++)
-		dp.counters[i] = rte_zmalloc(NULL, sizeof(*dp.counters[i]), 64);
-	for (unsigned i = 0; i < dp.n_workers; i++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "inject%u", i);
-		dp.inject[i] = rte_ring_create(name, 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
-		snprintf(name, sizeof(name), "handover%u", i);
-		dp.handover[i] = rte_ring_create(name, 4096, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	}
-
-	snap = calloc(1, sizeof(*snap));
-	snap->n_workers = 2;
-	for (unsigned p = 0; p < FWD_MAX_PORTS; p++)
-		snap->ports[p].native_iface = FWD_IFACE_NONE;
+	router_setup();
+	lan = snap->ifaces[LAN].port;
+	router_iface(TAGGED, lan, MACS[TAGGED], IP(10, 0, 7, 1));
+	snap->ifaces[TAGGED].vlan = VLAN;
 	memset(vlan_table, 0xff, sizeof(vlan_table));
 	vlan_table[VLAN] = TAGGED;
-	for (uint16_t id = LAN; id <= WAN; id++) {
-		uint16_t port = ring_port(id == LAN ? "net_ring0" : "net_ring1");
-
-		iface(id, port, id == LAN ? IP(10, 0, 0, 1) : IP(203, 0, 113, 1));
-		snap->ports[port].native_iface = id;
-		snap->ports[port].n_txq = 1;
-		snap->ports[port].multi_seg_tx = true;
-		snap->workers[1].txq[port] = UINT16_MAX; /* worker 1 sends through worker 0 */
-	}
-	iface(TAGGED, snap->ifaces[LAN].port, IP(10, 0, 7, 1));
-	snap->ifaces[TAGGED].vlan = VLAN;
-	snap->ports[snap->ifaces[LAN].port].vlan_iface = vlan_table;
-
-	dp.nexthops[NH_ME] = (struct fwd_nexthop){.type = NH_LOCAL};
-	dp.nexthops[NH_LAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = LAN};
-	dp.nexthops[NH_WAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = WAN};
-	dp.nexthops[NH_ECMP] = (struct fwd_nexthop){
-		.type = NH_GROUP, .n_members = 2, .members = {NH_WAN_GW, NH_WAN_GW2}};
-	neighbour(NH_LAN_HOST, LAN, 1);
-	neighbour(NH_WAN_GW, WAN, 2);
-	neighbour(NH_WAN_GW2, WAN, 3);
-	neighbour(NH_TAGGED_HOST, TAGGED, 4);
-	snap->fib = rte_fib_create("test", SOCKET_ID_ANY, &fib);
-	assert_non_null(snap->fib);
-	route(10, 0, 0, 0, 24, NH_LAN_HOST);
-	route(10, 0, 0, 1, 32, NH_ME);
-	route(10, 0, 7, 0, 24, NH_TAGGED_HOST);
-	route(203, 0, 113, 0, 24, NH_WAN_GLEAN);
-	route(203, 0, 113, 1, 32, NH_ME);
-	route(198, 51, 100, 0, 24, NH_WAN_GW);
-	route(198, 18, 0, 0, 15, NH_ECMP);
-	atomic_store(&dp.snapshot, snap);
-	dp.nat_shared = worker_shared_nat(2);
-	assert_non_null(dp.nat_shared);
-	for (unsigned i = 0; i < 2; i++) {
-		struct fwd_err err = {""};
-
-		dp.workers[i] = worker_create(i, 0, true, &err);
-		if (dp.workers[i] == NULL)
-			fail_msg("%s", err.msg);
-		rte_rcu_qsbr_thread_register(dp.qsbr, i);
-		rte_rcu_qsbr_thread_online(dp.qsbr, i);
-	}
-	nat_conf = nat_base();
+	snap->ports[lan].vlan_iface = vlan_table;
+	router_neighbour(NH_TAGGED_HOST, TAGGED, IP(10, 0, 7, 2), host);
+	router_route(IP(10, 0, 7, 0), 24, NH_TAGGED_HOST);
+	nat_conf = router_nat(&ROUTER_SNAT, 1, false);
 	return 0;
 }
 
 static inline int teardown(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 2; i++) {
-		rte_rcu_qsbr_thread_offline(dp.qsbr, i);
-		worker_destroy(dp.workers[i]);
-		rte_ring_free(dp.inject[i]);
-		rte_ring_free(dp.handover[i]);
-	}
-	nat_shared_destroy(dp.nat_shared);
 	nat_config_free(nat_conf);
-	rte_fib_free(snap->fib);
-	free(snap);
-	free(dp.nexthops);
-	close(dp.punt_event_fd);
+	router_teardown();
 	return 0;
 }
 
 /* flags: IFACE_GRO and what goes with it, 0: off. */
 static inline void set_gro(uint8_t flags)
 {
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < N_IFACES; i++) {
 		snap->ifaces[i].flags = IFACE_PRESENT | flags;
 		snap->ports[snap->ifaces[i].port].gro = flags != 0;
 	}
@@ -215,56 +62,22 @@ static inline void set_gro(uint8_t flags)
 /* How long segments may wait for those that follow, by all interfaces. */
 static inline void set_wait(uint16_t us)
 {
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < N_IFACES; i++)
 		snap->ifaces[i].gro_us = us;
 	snap->gro_waits = us > 0;
 }
 
 static inline void set_tso(uint16_t segs, bool ip_csum)
 {
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < N_IFACES; i++) {
 		snap->ports[snap->ifaces[i].port].tso_segs = segs;
 		snap->ports[snap->ifaces[i].port].tso_ip_csum = ip_csum;
 	}
 }
 
-static inline void drain(void)
-{
-	struct rte_mbuf *m;
-
-	for (uint16_t port = 0; port < 2; port++) {
-		while (rte_eth_rx_burst(port, 0, &m, 1) == 1)
-			rte_pktmbuf_free(m);
-	}
-	while (rte_ring_sc_dequeue(dp.punt, (void **)&m) == 0)
-		rte_pktmbuf_free(m);
-}
-
-/* No sessions, counters at zero, full token buckets. */
 static inline void reset_router(bool nat)
 {
-	struct nat_filter all = {0};
-
-	drain();
-	snap->nat = nat ? nat_conf : NULL;
-	for (unsigned i = 0; i < 2; i++) {
-		uint32_t cursor = 0;
-
-		worker_turn_begin(dp.workers[i]);
-		while (cursor != NAT_NONE)
-			nat_session_clear(dp.workers[i]->nat, &all, &cursor, 4096);
-		dp.workers[i]->icmp_bucket.tokens = 100000;
-		dp.workers[i]->ip_id = 0;
-	}
-	for (unsigned i = 0; i <= dp.n_workers; i++)
-		memset(dp.counters[i], 0, sizeof(*dp.counters[i]));
-}
-
-/* Turns of both workers, until nothing is left to hand over or to send. */
-static inline void settle(void)
-{
-	while (worker_turn(dp.workers[1]) + worker_turn(dp.workers[0]) > 0)
-		;
+	router_fresh(nat ? nat_conf : NULL);
 }
 
 /* Sessions of both workers. */
@@ -272,7 +85,7 @@ static inline unsigned sessions(struct nat_session_info *out, unsigned max)
 {
 	unsigned n = 0;
 
-	for (unsigned k = 0; k < 2; k++) {
+	for (unsigned k = 0; k < dp.n_workers; k++) {
 		uint32_t cursor = 0;
 
 		n += nat_session_list(dp.workers[k]->nat, &(struct nat_filter){0}, 0, &cursor, 4096,
@@ -289,19 +102,6 @@ static inline int fresh(void **state)
 	snap->ifaces[WAN].mtu = 1500;
 	reset_router(false);
 	return 0;
-}
-
-static inline int no_leak(void **state)
-{
-	(void)state;
-	drain();
-	assert_int_equal(rte_mempool_in_use_count(dp.pool), 0);
-	return 0;
-}
-
-static inline uint64_t events(unsigned e)
-{
-	return dp.counters[0]->events[e] + dp.counters[1]->events[e];
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */

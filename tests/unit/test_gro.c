@@ -359,21 +359,21 @@ static void test_each_payload_byte_is_summed_once(void **state)
 		}
 		worker_frames(dp.workers[0], m, FWD_BURST, snap->ifaces[LAN].port);
 		worker_turn(dp.workers[0]);
-		assert_int_equal(events(FWD_E_gro_payload_bytes_summed), received);
-		assert_int_equal(events(FWD_E_gro_merged), 4);
-		assert_int_equal(events(FWD_E_cut_segments), FWD_BURST);
+		assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed), received);
+		assert_int_equal(router_events(FWD_E_gro_merged), 4);
+		assert_int_equal(router_events(FWD_E_cut_segments), FWD_BURST);
 		assert_int_equal(dp.counters[0]->iface[WAN].tx_packets, FWD_BURST);
-		drain();
+		router_drain();
 	}
 	/* where the device vouches, nothing is read, unless that is asked for */
 	for (unsigned i = 0; i < FWD_BURST; i++)
 		s[i].ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 	reset_router(false);
 	assert_int_equal(packets_of(s, FWD_BURST), 4);
-	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 0);
+	assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed), 0);
 	set_gro(IFACE_GRO | IFACE_GRO_UDP | IFACE_GRO_ALWAYS);
 	assert_int_equal(packets_of(s, FWD_BURST), 4);
-	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), received);
+	assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed), received);
 }
 
 static void test_a_lone_segment_is_not_read_unless_all_are_counted(void **state)
@@ -386,12 +386,12 @@ static void test_a_lone_segment_is_not_read_unless_all_are_counted(void **state)
 	s[1].flip = 3;
 	s[2].payload = 0;
 	assert_int_equal(packets_of(s, 3), 3);
-	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 0);
-	assert_int_equal(events(FWD_E_gro_bad_checksum), 0);
+	assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed), 0);
+	assert_int_equal(router_events(FWD_E_gro_bad_checksum), 0);
 	set_gro(IFACE_GRO | IFACE_GRO_COUNTED);
 	assert_int_equal(packets_of(s, 3), 3);
-	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 200);
-	assert_int_equal(events(FWD_E_gro_bad_checksum), 1);
+	assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed), 200);
+	assert_int_equal(router_events(FWD_E_gro_bad_checksum), 1);
 	assert_int_equal(dp.counters[0]->iface[LAN].bad_checksums, 1);
 }
 
@@ -408,14 +408,14 @@ static void test_a_lone_datagram_is_read_only_where_all_are_counted(void **state
 	for (unsigned counted = 0; counted < 2; counted++) {
 		set_gro(IFACE_GRO | IFACE_GRO_UDP | (counted ? IFACE_GRO_COUNTED : 0));
 		assert_int_equal(packets_of(s, 4), 4);
-		assert_int_equal(events(FWD_E_gro_payload_bytes_summed), counted ? 200 : 0);
-		assert_int_equal(events(FWD_E_gro_bad_checksum), counted);
+		assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed), counted ? 200 : 0);
+		assert_int_equal(router_events(FWD_E_gro_bad_checksum), counted);
 		assert_int_equal(dp.counters[0]->iface[LAN].bad_checksums, counted);
 	}
 	reset_router(false);
 	set_gro(IFACE_GRO | IFACE_GRO_COUNTED);
 	assert_int_equal(packets_of(s, 4), 4);
-	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 0);
+	assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed), 0);
 }
 
 static void test_unfinished_checksums_are_completed_and_not_summed_again_C45(void **state)
@@ -443,10 +443,10 @@ static void test_unfinished_checksums_are_completed_and_not_summed_again_C45(voi
 		worker_frames(dp.workers[0], m, 4, snap->ifaces[LAN].port);
 		worker_turn(dp.workers[0]);
 		snap->ifaces[LAN].flags &= (uint8_t)~IFACE_COMPLETE_CSUM;
-		assert_int_equal(events(FWD_E_checksums_completed), 4);
-		assert_int_equal(events(FWD_E_gro_merged), 1);
-		assert_int_equal(events(FWD_E_cut_segments), 4);
-		assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 0);
+		assert_int_equal(router_events(FWD_E_checksums_completed), 4);
+		assert_int_equal(router_events(FWD_E_gro_merged), 1);
+		assert_int_equal(router_events(FWD_E_cut_segments), 4);
+		assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed), 0);
 		for (unsigned i = 0; i < 4; i++) {
 			assert_int_equal(rte_eth_rx_burst(snap->ifaces[WAN].port, 0, m, 1), 1);
 			assert_true(plain_good(rte_pktmbuf_mtod_offset(m[0], uint8_t *, 14)));
@@ -471,8 +471,8 @@ static void check_damaged(const struct segment *first)
 	worker_turn_begin(dp.workers[0]);
 	worker_frames(dp.workers[0], m, 5, snap->ifaces[LAN].port);
 	worker_turn(dp.workers[0]);
-	assert_int_equal(events(FWD_E_gro_merged), 2);
-	assert_int_equal(events(FWD_E_gro_bad_checksum), 1);
+	assert_int_equal(router_events(FWD_E_gro_merged), 2);
+	assert_int_equal(router_events(FWD_E_gro_bad_checksum), 1);
 	assert_int_equal(dp.counters[0]->iface[LAN].bad_checksums, 1);
 	for (unsigned i = 0; i < 5; i++) {
 		unsigned len = build(&s[i], want);
@@ -504,8 +504,8 @@ static void feed(const struct segment *s, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		m[i] = segment_mbuf(&s[i]);
 	worker_frames(dp.workers[0], m, n, snap->ifaces[s[0].iface].port);
-	settle();
-	drain();
+	router_settle();
+	router_drain();
 }
 
 /* What translation makes of a connection that sends {old data again, new data and FIN}. */
@@ -536,7 +536,7 @@ static enum nat_tcp_state ends_behind_old_data(uint8_t gro)
 	answer.ack = data[1].seq; /* the first is acknowledged: from before here no FIN comes */
 	feed(&answer, 1);
 	feed(data, 2);
-	assert_int_equal(events(FWD_E_gro_merged), gro != 0);
+	assert_int_equal(router_events(FWD_E_gro_merged), gro != 0);
 	assert_int_equal(sessions(&info, 1), 1);
 	return info.tcp_state;
 }
@@ -556,7 +556,7 @@ static void translated_checks(const struct segment *s, uint16_t *checks)
 	for (unsigned i = 0; i < 3; i++)
 		m[i] = segment_mbuf(&s[i]);
 	worker_frames(dp.workers[0], m, 3, snap->ifaces[LAN].port);
-	settle();
+	router_settle();
 	for (unsigned i = 0; i < 3; i++) {
 		const uint8_t *ip;
 
@@ -590,15 +590,15 @@ static void test_a_checksum_of_0_after_translation_leaves_as_ffff_K2(void **stat
 		translated_checks(s, checks);
 		for (unsigned i = 0; i < 3; i++)
 			assert_int_equal(checks[i], 0xffff);
-		assert_int_equal(events(FWD_E_gro_merged), 2 * k);
-		assert_int_equal(events(FWD_E_cut_segments), 6 * k);
+		assert_int_equal(router_events(FWD_E_gro_merged), 2 * k);
+		assert_int_equal(router_events(FWD_E_cut_segments), 6 * k);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, fresh, no_leak)
+#define T(name) cmocka_unit_test_setup_teardown(name, fresh, router_no_leak)
 		T(test_a_pair_merges_or_not_by_one_difference_C41),
 		T(test_whatever_is_between_two_segments_of_a_flow_parts_them),
 		T(test_datagrams_merge_or_not_by_one_difference),

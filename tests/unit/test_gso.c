@@ -5,7 +5,6 @@
  */
 #include "fwd_router.h"
 
-enum { NH_LAN_HOST = 1, NH_WAN_GW, NH_WAN_GLEAN };
 enum { LARGE_MAX = 65535 + 14 };
 
 static struct nat_config *nat_conf;
@@ -13,34 +12,9 @@ static uint8_t due[LARGE_MAX], got[LARGE_MAX], frame[LARGE_MAX];
 
 static int setup(void **state)
 {
-	static const struct nat_range range = {IP(203, 0, 113, 10), IP(203, 0, 113, 10)};
-	static const struct nat_pool pool = {
-		.id = 1, .name = "office", .ranges = &range, .n_ranges = 1};
-	static const struct nat_rule rule = {.id = 1,
-					     .type = NAT_RULE_SNAT,
-					     .name = "out",
-					     .iface = WAN,
-					     .source = {IP(10, 0, 0, 0), 24}};
-	struct nat_conf conf;
-	char err[256] = "";
-
 	(void)state;
 	router_setup();
-	router_neighbour(NH_LAN_HOST, LAN, IP(10, 0, 0, 2), 0xaa);
-	router_neighbour(NH_WAN_GW, WAN, IP(203, 0, 113, 254), 0xbb);
-	dp.nexthops[NH_WAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = WAN};
-	router_route(IP(10, 0, 0, 0), 24, NH_LAN_HOST);
-	router_route(IP(203, 0, 113, 0), 24, NH_WAN_GLEAN);
-	router_route(IP(198, 51, 100, 0), 24, NH_WAN_GW);
-	nat_conf_defaults(&conf);
-	conf.rules = &rule;
-	conf.n_rules = 1;
-	conf.pools = &pool;
-	conf.n_pools = 1;
-	conf.tcp_loose = true;
-	nat_conf = nat_config_build(&conf, err, sizeof(err));
-	if (nat_conf == NULL)
-		fail_msg("%s", err);
+	nat_conf = router_nat(&ROUTER_SNAT, 1, true);
 	return 0;
 }
 
@@ -61,14 +35,6 @@ static int fresh(void **state)
 	snap->ports[snap->ifaces[WAN].port].tso_segs = 0;
 	snap->ifaces[LAN].flags = IFACE_PRESENT;
 	snap->ports[snap->ifaces[LAN].port].gro = false;
-	return 0;
-}
-
-static int no_leak(void **state)
-{
-	(void)state;
-	router_drain();
-	assert_int_equal(rte_mempool_in_use_count(dp.pool), 0);
 	return 0;
 }
 
@@ -484,7 +450,7 @@ static void test_gro_leaves_them_alone_and_in_their_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, fresh, no_leak)
+#define T(f) cmocka_unit_test_setup_teardown(f, fresh, router_no_leak)
 		T(test_cut_to_what_the_sender_would_have_sent),
 		T(test_random_packets_in_random_buffers),
 		T(test_small_large_packet_is_cut_too),

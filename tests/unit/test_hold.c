@@ -55,9 +55,9 @@ static void test_segments_of_two_bursts_merge(void **state)
 	feed(s + 3, 3);
 	assert_int_equal(held(), 0);
 	assert_int_equal(left(), 6);
-	assert_int_equal(events(FWD_E_gro_merged), 1);
-	assert_int_equal(events(FWD_E_gro_held), 3);
-	assert_int_equal(events(FWD_E_gro_payload_bytes_summed), 6 * s[0].payload);
+	assert_int_equal(router_events(FWD_E_gro_merged), 1);
+	assert_int_equal(router_events(FWD_E_gro_held), 3);
+	assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed), 6 * s[0].payload);
 }
 
 static void test_datagrams_of_two_bursts_merge(void **state)
@@ -79,7 +79,7 @@ static void test_datagrams_of_two_bursts_merge(void **state)
 	feed(s + 2, 1);
 	assert_int_equal(held(), 0);
 	assert_int_equal(left(), 3);
-	assert_int_equal(events(FWD_E_gro_merged), 1);
+	assert_int_equal(router_events(FWD_E_gro_merged), 1);
 	feed(s, 1);
 	assert_int_equal(held(), 1);
 	s[3].unsummed = true; /* may not merge */
@@ -97,7 +97,7 @@ static void test_nothing_waits_by_itself(void **state)
 	feed(s, 2);
 	assert_int_equal(held(), 0);
 	assert_int_equal(left(), 2);
-	assert_int_equal(events(FWD_E_gro_held), 0);
+	assert_int_equal(router_events(FWD_E_gro_held), 0);
 }
 
 static void test_an_idle_worker_lets_go(void **state)
@@ -133,7 +133,7 @@ static void test_a_busy_worker_lets_go_when_the_time_is_over(void **state)
 	feed(s + 2, 1); /* merges with what waited too long, and does not wait anew */
 	assert_int_equal(held(), 0);
 	assert_int_equal(left(), 2);
-	assert_int_equal(events(FWD_E_gro_merged), 1);
+	assert_int_equal(router_events(FWD_E_gro_merged), 1);
 }
 
 static void test_whatever_of_the_flow_does_not_continue_it_lets_it_go(void **state)
@@ -208,7 +208,7 @@ static void test_a_new_configuration_lets_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, fresh, no_leak)
+#define T(name) cmocka_unit_test_setup_teardown(name, fresh, router_no_leak)
 		T(test_segments_of_two_bursts_merge),
 		T(test_datagrams_of_two_bursts_merge),
 		T(test_nothing_waits_by_itself),

@@ -3,33 +3,17 @@
  * Merged packets that leave whole by a device that cuts them: a real driver takes them (virtio,
  * whose TSO is the host's), and what the host cuts are the frames of the router without merging.
  */
-#include "fwd_fixture.h"
-
-#include <stdio.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <rte_dev.h>
-#include <rte_malloc.h>
+#include "fwd_router.h"
 
 #include "port.h"
-#include "worker.h"
 
-enum { LAN, WAN };
-enum { NH_GW = 1 };
 enum { SEGMENTS = 20, PAYLOAD = 1460, FRAME = 14 + 40 + PAYLOAD };
 
-static const uint8_t LAN_MAC[6] = {2, 0, 0, 0, 0, 1};
-static struct fwd_snapshot *snap;
 static char dir[] = "/tmp/test-tso-XXXXXX";
 
 static int setup(void **state)
 {
-	struct rte_fib_conf fib = {.type = RTE_FIB_DIR24_8,
-				   .max_routes = 16,
-				   .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 8}};
 	struct fwd_err err;
-	union nh_adj adj = {.mac = {2, 0, 0, 0, 1, 1}, .usable = 1};
 
 	(void)state;
 	fixture_eal("0");
@@ -37,39 +21,14 @@ static int setup(void **state)
 				   &err);
 	assert_non_null(dp.pool);
 	assert_non_null(mkdtemp(dir));
-	dp.n_workers = 1;
-	dp.params.max_sessions = 64;
-	dp.nexthops = calloc(FWD_MAX_NH, sizeof(*dp.nexthops));
-	dp.qsbr = rte_zmalloc(NULL, rte_rcu_qsbr_get_memsize(2), 64);
-	rte_rcu_qsbr_init(dp.qsbr, 2);
-	dp.punt = rte_ring_create("punt", 64, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	dp.punt_event_fd = eventfd(0, EFD_NONBLOCK);
-	dp.inject[0] = rte_ring_create("inject0", 64, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	dp.handover[0] = rte_ring_create("handover0", 64, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	dp.counters[0] = rte_zmalloc(NULL, sizeof(*dp.counters[0]), 64);
-	dp.counters[1] = rte_zmalloc(NULL, sizeof(*dp.counters[1]), 64);
-	snap = calloc(1, sizeof(*snap));
-	snap->n_workers = 1;
-	dp.nexthops[NH_GW] = (struct fwd_nexthop){.type = NH_NEIGHBOUR, .iface = WAN};
-	atomic_store(&dp.nexthops[NH_GW].adj, adj.word);
-	snap->fib = rte_fib_create("test", SOCKET_ID_ANY, &fib);
-	assert_int_equal(rte_fib_add(snap->fib, 0, 0, NH_GW), 0);
-	atomic_store(&dp.snapshot, snap);
-	dp.workers[0] = worker_create(0, 0, true, &err);
-	assert_non_null(dp.workers[0]);
-	rte_rcu_qsbr_thread_register(dp.qsbr, 0);
-	rte_rcu_qsbr_thread_online(dp.qsbr, 0);
+	router_begin(1);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	worker_destroy(dp.workers[0]);
-	rte_fib_free(snap->fib);
-	free(snap);
-	free(dp.nexthops);
-	close(dp.punt_event_fd);
+	router_teardown();
 	rmdir(dir);
 	return 0;
 }

@@ -7,26 +7,10 @@
 
 #include "output.h"
 
-enum {
-	NH_ME = 1,
-	NH_LAN_HOST,
-	NH_WAN_GW,
-	NH_LAN_GLEAN,
-	NH_WAN_GLEAN,
-	NH_WAN_GW2,
-	NH_ECMP,
-	NH_BCAST
-};
-
-static const uint8_t HOST_MAC[6] = {2, 0, 0, 0, 0, 0xaa}, GW_MAC[6] = {2, 0, 0, 0, 0, 0xbb};
-static const uint8_t GW2_MAC[6] = {2, 0, 0, 0, 0, 0xcc};
 static struct nat_config *nat_conf;
 
 static struct nat_config *nat_base(void)
 {
-	static const struct nat_range range = {IP(203, 0, 113, 10), IP(203, 0, 113, 10)};
-	static const struct nat_pool pool = {
-		.id = 1, .name = "office", .ranges = &range, .n_ranges = 1};
 	static const struct nat_rule rules[] = {
 		{.id = 1,
 		 .type = NAT_RULE_DNAT,
@@ -50,45 +34,14 @@ static struct nat_config *nat_base(void)
 		 .iface = WAN,
 		 .source = {IP(172, 16, 0, 0), 16}},
 	};
-	static const struct nat_iface_addr own = {.iface = WAN, .addr_be = IP(203, 0, 113, 1)};
-	struct nat_conf conf;
-	struct nat_config *cfg;
-	char err[256] = "";
 
-	nat_conf_defaults(&conf);
-	conf.rules = rules;
-	conf.n_rules = RTE_DIM(rules);
-	conf.pools = &pool;
-	conf.n_pools = 1;
-	conf.addrs = &own;
-	conf.n_addrs = 1;
-	cfg = nat_config_build(&conf, err, sizeof(err));
-	if (cfg == NULL)
-		fail_msg("%s", err);
-	return cfg;
+	return router_nat(rules, RTE_DIM(rules), false);
 }
 
 static int setup(void **state)
 {
 	(void)state;
 	router_setup();
-	dp.nexthops[NH_ME] = (struct fwd_nexthop){.type = NH_LOCAL};
-	dp.nexthops[NH_BCAST] = (struct fwd_nexthop){.type = NH_BROADCAST};
-	dp.nexthops[NH_LAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = LAN};
-	dp.nexthops[NH_WAN_GLEAN] = (struct fwd_nexthop){.type = NH_GLEAN, .iface = WAN};
-	dp.nexthops[NH_ECMP] = (struct fwd_nexthop){
-		.type = NH_GROUP, .n_members = 2, .members = {NH_WAN_GW, NH_WAN_GW2}};
-	router_neighbour(NH_LAN_HOST, LAN, IP(10, 0, 0, 2), HOST_MAC[5]);
-	router_neighbour(NH_WAN_GW, WAN, IP(203, 0, 113, 254), GW_MAC[5]);
-	router_neighbour(NH_WAN_GW2, WAN, IP(203, 0, 113, 253), GW2_MAC[5]);
-	router_route(IP(10, 0, 0, 0), 24, NH_LAN_GLEAN);
-	router_route(IP(10, 0, 0, 1), 32, NH_ME);
-	router_route(IP(10, 0, 0, 2), 32, NH_LAN_HOST);
-	router_route(IP(10, 0, 0, 255), 32, NH_BCAST);
-	router_route(IP(203, 0, 113, 0), 24, NH_WAN_GLEAN);
-	router_route(IP(203, 0, 113, 1), 32, NH_ME);
-	router_route(IP(198, 51, 100, 0), 24, NH_WAN_GW);
-	router_route(IP(198, 18, 0, 0), 15, NH_ECMP);
 	nat_conf = nat_base();
 	return 0;
 }
@@ -114,14 +67,6 @@ static int fresh_nat(void **state)
 {
 	(void)state;
 	router_fresh(nat_conf);
-	return 0;
-}
-
-static int no_leak(void **state)
-{
-	(void)state;
-	router_drain();
-	assert_int_equal(rte_mempool_in_use_count(dp.pool), 0);
 	return 0;
 }
 
@@ -553,8 +498,8 @@ static void test_no_packet_disappears_without_a_counter(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, fresh, no_leak)
-#define N(f) cmocka_unit_test_setup_teardown(f, fresh_nat, no_leak)
+#define T(f) cmocka_unit_test_setup_teardown(f, fresh, router_no_leak)
+#define N(f) cmocka_unit_test_setup_teardown(f, fresh_nat, router_no_leak)
 	const struct CMUnitTest tests[] = {
 		T(test_routed_datagram_changes_only_ttl_and_macs_K4),
 		T(test_ttl_expiry_is_answered_from_the_ingress_address_I6_C27),
