@@ -31,6 +31,8 @@ static const struct cli_choice validations[] = {
 static const struct cli_choice spreads[] = {
 	{ "flow", CLI_RSS_FLOW, "each flow to any of them" },
 	{ "source", CLI_RSS_SOURCE, "each host's packets to the worker that translates them" },
+	{ "destination-port", CLI_RSS_DESTINATION_PORT,
+	  "answers to the worker that chose the port for its host" },
 	{ 0 },
 };
 
@@ -238,8 +240,10 @@ const struct cli_command cli_commands[] = {
 	  "DEVARGS names any DPDK device: net_af_xdp0,iface=eth1 or net_af_packet0,iface=eth1 for a "
 	  "kernel interface, net_tap0, net_memif0, and so on. A PCI address like 0000:03:00.0 needs a "
 	  "daemon whose configuration file named one at start, as only then the PCI bus is looked at. "
-	  "rss source is for inside interfaces, where several workers translate: the NIC finds the worker "
-	  "that a host's sessions belong to, so nothing has to be handed over. Few NICs can.",
+	  "rss is for several workers, and devices that take an RSS key. By source, on an inside interface, "
+	  "the device finds the worker that a host's sessions belong to, so nothing has to be handed over. "
+	  "By destination-port, on an outside interface, it does so for ports that the router chose: all of "
+	  "them with nat set port-preservation off, else those that were not free.",
 	  "interface add lan devargs net_af_xdp0,iface=eth1", 1, 1,
 	  { NEW_IFACE,
 	    { .key = "devargs", .what = "DEVARGS", .help = "DPDK device and its arguments",
@@ -252,7 +256,7 @@ const struct cli_command cli_commands[] = {
 	      .min = 68, .max = 9600, .unit = "bytes" },
 	    { .key = "rxqs", .what = "N", .help = "receive queues", .type = CLI_NUMBER, .min = 1,
 	      .max = 64, .needs = "devargs" },
-	    { .key = "rss", .what = "flow|source", .help = "how the device fills them",
+	    { .key = "rss", .what = "flow|source|destination-port", .help = "how the device fills them",
 	      .type = CLI_WORD, .choices = spreads, .needs = "rxqs" },
 	    { .key = "gro", .what = "on|off", .help = "merge TCP segments on the way through",
 	      .type = CLI_WORD, .choices = switches } },
@@ -465,6 +469,7 @@ const struct cli_command cli_commands[] = {
 	      .type = CLI_WORD, .choices = behaviours, .grouped = true },
 	    { .key = "filtering", .what = "BEHAVIOUR", .help = "who may send to a mapping",
 	      .type = CLI_WORD, .choices = behaviours, .grouped = true },
+	    SWITCH("port-preservation", "the port from inside is kept where it is free"),
 	    SWITCH("hairpin", "inside hosts reach each other by external addresses"),
 	    SWITCH("inbound-refresh", "packets from outside keep a mapping alive too"),
 	    SWITCH("tcp-loose", "any TCP segment may open a session"),

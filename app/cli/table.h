@@ -167,7 +167,7 @@ enum cli_behaviour {
 	CLI_ADDRESS_DEPENDENT,
 	CLI_ADDRESS_AND_PORT_DEPENDENT
 };
-enum cli_rss { CLI_RSS_FLOW, CLI_RSS_SOURCE };
+enum cli_rss { CLI_RSS_FLOW, CLI_RSS_SOURCE, CLI_RSS_DESTINATION_PORT };
 enum cli_gro_validate { CLI_GRO_ALWAYS, CLI_GRO_OFFLOAD, CLI_GRO_COUNTED };
 
 extern const struct cli_command cli_commands[];

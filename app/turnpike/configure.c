@@ -41,6 +41,12 @@ static void copy_name(char *out, size_t size, const struct cli_value *v)
 
 /* ---- interfaces ------------------------------------------------------------------------------ */
 
+static const enum fwd_rss spreads[] = {
+	[CLI_RSS_FLOW] = FWD_RSS_FLOW,
+	[CLI_RSS_SOURCE] = FWD_RSS_SOURCE,
+	[CLI_RSS_DESTINATION_PORT] = FWD_RSS_DESTINATION_PORT,
+};
+
 static bool iface_add(struct router *r, const struct cli_cmd *cmd, struct cli_error *e)
 {
 	const struct cli_value *name = cli_get(cmd, "NAME"), *vlan = cli_get(cmd, "vlan");
@@ -59,7 +65,7 @@ static bool iface_add(struct router *r, const struct cli_cmd *cmd, struct cli_er
 	conf.vlan = vlan != NULL ? (uint16_t)vlan->number : 0;
 	conf.mtu = mtu != NULL ? (uint16_t)mtu->number : 0;
 	conf.rxqs = rxqs != NULL ? (uint16_t)rxqs->number : 0;
-	conf.rss = rss != NULL && rss->number == CLI_RSS_SOURCE ? FWD_RSS_SOURCE : FWD_RSS_FLOW;
+	conf.rss = rss != NULL ? spreads[rss->number] : FWD_RSS_FLOW;
 	conf.gro.on = gro != NULL && gro->number != 0;
 	if (!names_iface(r, cmd, "parent", &parent, e))
 		return false;
@@ -487,6 +493,7 @@ static bool nat_set(struct router *r, const struct cli_cmd *cmd, struct cli_erro
 		const char *key;
 		bool *value;
 	} switches[] = {
+		{"port-preservation", &r->nat.port_preservation},
 		{"hairpin", &r->nat.hairpin},
 		{"inbound-refresh", &r->nat.inbound_refresh},
 		{"tcp-loose", &r->nat.tcp_loose},

@@ -8,6 +8,19 @@
 
 #include "lines.h"
 
+const char *lines_rss(enum fwd_rss rss)
+{
+	switch (rss) {
+	case FWD_RSS_FLOW:
+		return "flow";
+	case FWD_RSS_SOURCE:
+		return "source";
+	case FWD_RSS_DESTINATION_PORT:
+		return "destination-port";
+	}
+	return "?";
+}
+
 void lines_iface(struct buf *b, const struct net_iface *iface)
 {
 	const struct fwd_iface_conf *c = &iface->conf;
@@ -23,8 +36,8 @@ void lines_iface(struct buf *b, const struct net_iface *iface)
 		buf_printf(b, " mtu %u", c->mtu);
 	if (c->rxqs > 0)
 		buf_printf(b, " rxqs %u", c->rxqs);
-	if (c->rss == FWD_RSS_SOURCE)
-		buf_puts(b, " rss source");
+	if (c->rss != FWD_RSS_FLOW)
+		buf_printf(b, " rss %s", lines_rss(c->rss));
 	if (c->gro.on)
 		buf_puts(b, " gro on");
 	buf_putc(b, '\n');
@@ -239,6 +252,7 @@ void lines_settings(struct buf *b, const struct natconf *c)
 		buf_printf(b, "nat set mapping %s\n", lines_behaviour(c->mapping));
 	if (c->filtering != d.filtering)
 		buf_printf(b, "nat set filtering %s\n", lines_behaviour(c->filtering));
+	put_switch(b, "port-preservation", c->port_preservation, d.port_preservation);
 	put_switch(b, "hairpin", c->hairpin, d.hairpin);
 	put_switch(b, "inbound-refresh", c->inbound_refresh, d.inbound_refresh);
 	put_switch(b, "tcp-loose", c->tcp_loose, d.tcp_loose);

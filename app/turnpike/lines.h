@@ -21,6 +21,7 @@ void lines_pool(struct buf *b, const struct natconf_pool *p);
 void lines_rule(struct buf *b, const struct natconf_rule *r);
 void lines_settings(struct buf *b, const struct natconf *c); /* those that are no default */
 
+const char *lines_rss(enum fwd_rss rss);
 const char *lines_behaviour(enum nat_behaviour b);
 const char *lines_rule_type(enum nat_rule_type t);
 /* "203.0.113.10-203.0.113.20" */

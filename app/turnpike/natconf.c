@@ -20,6 +20,7 @@ void natconf_init(struct natconf *c)
 	nat_conf_defaults(&d);
 	c->mapping = d.mapping;
 	c->filtering = d.filtering;
+	c->port_preservation = d.port_preservation;
 	c->hairpin = d.hairpin;
 	c->inbound_refresh = d.inbound_refresh;
 	c->tcp_loose = d.tcp_loose;
@@ -388,6 +389,7 @@ struct nat_config *natconf_build(const struct natconf *c, unsigned n_rules, cons
 	conf.reserved = reserved;
 	conf.mapping = c->mapping;
 	conf.filtering = c->filtering;
+	conf.port_preservation = c->port_preservation;
 	conf.hairpin = c->hairpin;
 	conf.inbound_refresh = c->inbound_refresh;
 	conf.tcp_loose = c->tcp_loose;

@@ -40,7 +40,7 @@ struct natconf {
 	unsigned n_pools;
 	uint32_t last_rule_id, last_pool_id;
 	enum nat_behaviour mapping, filtering;
-	bool hairpin, inbound_refresh, tcp_loose, refuse_icmp;
+	bool port_preservation, hairpin, inbound_refresh, tcp_loose, refuse_icmp;
 	uint32_t timeout_s[NAT_TIMEOUT_COUNT];
 };
 

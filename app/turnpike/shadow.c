@@ -189,8 +189,9 @@ static int s_iface_add(void *ctx, const struct fwd_iface_conf *conf, struct fwd_
 			return fail(err, -EEXIST, "VLAN %u of '%s' is interface '%s' already",
 				    c->vlan, c->parent, c->name);
 	}
-	if (conf->rss == FWD_RSS_SOURCE && conf->rxqs < 2)
-		return fail(err, -EINVAL, "rss source takes 2 receive queues or more (rxqs N)");
+	if (conf->rss != FWD_RSS_FLOW && conf->rxqs < 2)
+		return fail(err, -EINVAL,
+			    "rss other than flow takes 2 receive queues or more (rxqs N)");
 	if (conf->vlan > 0) {
 		int parent = s_iface_find(s, conf->parent);
 

@@ -62,7 +62,7 @@ static json_t *iface_row(const struct fwd_iface_info *info)
 	} else {
 		put(o, "devargs", info->conf.devargs);
 		put_number(o, "rxqs", info->conf.rxqs);
-		put(o, "rss", info->conf.rss == FWD_RSS_SOURCE ? "source" : "flow");
+		put(o, "rss", lines_rss(info->conf.rss));
 	}
 	put_number(o, "port_id", info->port_id);
 	put(o, "mac", text_put_mac(text, info->mac));
@@ -470,6 +470,7 @@ static json_t *nat_overview(const struct router *r)
 
 	put(settings, "mapping", lines_behaviour(r->nat.mapping));
 	put(settings, "filtering", lines_behaviour(r->nat.filtering));
+	put(settings, "port-preservation", r->nat.port_preservation ? "on" : "off");
 	put(settings, "hairpin", r->nat.hairpin ? "on" : "off");
 	put(settings, "inbound-refresh", r->nat.inbound_refresh ? "on" : "off");
 	put(settings, "tcp-loose", r->nat.tcp_loose ? "on" : "off");

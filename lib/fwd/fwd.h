@@ -168,8 +168,10 @@ struct fwd_gro {
 
 /* How a device shares out what it receives to several queues. */
 enum fwd_rss {
-	FWD_RSS_FLOW,  /* by addresses and ports, as it likes */
-	FWD_RSS_SOURCE /* by the source, to the worker that owns that host */
+	FWD_RSS_FLOW,		 /* by addresses and ports, as it likes */
+	FWD_RSS_SOURCE,		 /* by the source, to the worker that owns that host */
+	FWD_RSS_DESTINATION_PORT /* by the destination port, to the worker that prefers it for
+				  * its hosts, wherever a port isn't preserved */
 };
 
 struct fwd_iface_conf {
@@ -179,7 +181,7 @@ struct fwd_iface_conf {
 	uint16_t vlan;		       /* ... with this id 1..4094; else 0 */
 	uint16_t mtu;		       /* 0: the device's, 1500 where it has none */
 	uint16_t rxqs;		       /* 0: 1 */
-	enum fwd_rss rss;	       /* by source: of 2 queues or more */
+	enum fwd_rss rss;	       /* not by flow: 2 queues or more */
 	struct fwd_gro gro;
 };
 

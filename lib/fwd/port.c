@@ -545,11 +545,9 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 			      mtu, mtu < info->min_mtu ? "small" : "large",
 			      RTE_MAX(info->min_mtu, FWD_MTU_MIN), p->max_mtu);
 
-	if (rss == FWD_RSS_SOURCE) {
-		rc = rss_by_source(p->devargs, info->driver_name, info, p->rxqs, &p->rss, err);
-		if (rc)
-			return rc;
-	}
+	rc = rss_plan(rss, p->devargs, info, p->rxqs, &p->rss, err);
+	if (rc)
+		return rc;
 
 	conf.rxmode.mtu = mtu;
 	if (scatter)

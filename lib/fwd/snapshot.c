@@ -110,21 +110,23 @@ static void build_port(struct fwd_snapshot *s, const struct iface *i)
 		s->workers[w].txq[port->port_id] = w < port->txqs ? w : UINT16_MAX;
 }
 
-/* The receive queues of ports with such RSS: by source, each goes to the worker that the device
- * chose it for, whatever other ports there are; others go round the workers. */
-static void build_queues(struct fwd_snapshot *s, enum fwd_rss rss)
+/* The receive queues of the ports that steer, or of the others. Where the device steers, each goes
+ * to the worker that it was chosen for, whatever other ports there are; others go round the
+ * workers. */
+static void build_queues(struct fwd_snapshot *s, bool steered)
 {
 	unsigned next = 0;
 
 	for (unsigned id = 0; id < FWD_MAX_IFACES; id++) {
 		const struct iface *i = iface_get(id);
 
-		if (!i || i->hidden || i->parent != FWD_IFACE_NONE || i->conf.rss != rss)
+		if (!i || i->hidden || i->parent != FWD_IFACE_NONE ||
+		    (i->conf.rss != FWD_RSS_FLOW) != steered)
 			continue;
 		for (unsigned q = 0; q < i->port->rxqs && dp.n_workers; q++) {
 			struct dp_worker_conf *w;
 
-			if (rss == FWD_RSS_SOURCE)
+			if (steered)
 				next = rss_worker(q, dp.n_workers);
 			/* fwd_iface_add() saw to it that there is room at one of them */
 			do
@@ -133,6 +135,18 @@ static void build_queues(struct fwd_snapshot *s, enum fwd_rss rss)
 			w->rxq[w->n_rxq++] = (struct dp_rxq){.port = i->port->port_id, .queue = q};
 		}
 	}
+}
+
+/* Does a device put packets into queues by the port that they are sent to? */
+static bool steers_by_port(void)
+{
+	for (unsigned id = 0; id < FWD_MAX_IFACES; id++) {
+		const struct iface *i = iface_get(id);
+
+		if (i && !i->hidden && i->conf.rss == FWD_RSS_DESTINATION_PORT)
+			return true;
+	}
+	return false;
 }
 
 static struct fwd_snapshot *build(void)
@@ -167,8 +181,8 @@ static struct fwd_snapshot *build(void)
 			return NULL;
 		}
 	}
-	build_queues(s, FWD_RSS_SOURCE);
-	build_queues(s, FWD_RSS_FLOW);
+	build_queues(s, true);
+	build_queues(s, false);
 	return s;
 }
 
@@ -224,6 +238,8 @@ int fwd_commit(struct fwd_err *err)
 
 	if (!s)
 		return dp_err(err, -ENOMEM, "no memory for a snapshot: nothing was published");
+	if (dp.nat_shared)
+		nat_shared_prefer_ports(dp.nat_shared, steers_by_port());
 	atomic_store_explicit(&dp.snapshot, s, memory_order_release);
 	wait_for_workers();
 	destroy(old);

@@ -231,10 +231,11 @@ struct nat_conf {
 	const struct nat_reserved *reserved;
 	unsigned n_reserved;
 	enum nat_behaviour mapping, filtering;
-	bool hairpin;	      /* default on */
-	bool inbound_refresh; /* M7: default off */
-	bool tcp_loose;	      /* T7: true lets any TCP segment open a session */
-	bool refuse_icmp;     /* C4: refusals are announced by ICMP 3/13 (lib/fwd does it) */
+	bool port_preservation; /* M4: default on; off: any port of the range, at random */
+	bool hairpin;		/* default on */
+	bool inbound_refresh;	/* M7: default off */
+	bool tcp_loose;		/* T7: true lets any TCP segment open a session */
+	bool refuse_icmp;	/* C4: refusals are announced by ICMP 3/13 (lib/fwd does it) */
 	uint32_t timeout_s[NAT_TIMEOUT_COUNT];
 };
 
@@ -301,13 +302,24 @@ struct nat_shared *nat_shared_create(const struct nat_limits *limits, const stru
 void nat_shared_destroy(struct nat_shared *shared); /* after its workers */
 size_t nat_shared_memory(const struct nat_shared *shared);
 
-/* Inside hosts fall into shares, as in a NIC's RSS table: a host's is its address's hash with this
- * key, of RSS over the IPv4 source address alone, modulo NAT_HOST_SHARES. */
-#define NAT_HOST_SHARES 128
-const uint8_t *nat_shared_rss_key(const struct nat_shared *shared, unsigned *bytes);
+/* Inside hosts, and external ports, fall into shares, as in a NIC's RSS table. A share is the
+ * Toeplitz hash of a packet (IPv4 addresses, then the ports of TCP and UDP) modulo NAT_SHARES, with
+ * a key whose zeros leave nothing in these bits but what it is made for: */
+enum nat_rss {
+	NAT_RSS_SOURCE,		 /* the source address: packets from inside */
+	NAT_RSS_DESTINATION_PORT /* the destination port: packets from outside */
+};
+#define NAT_SHARES  128
+#define NAT_RSS_KEY 40 /* bytes */
+const uint8_t *nat_shared_rss_key(const struct nat_shared *shared, enum nat_rss by);
 
-/* The worker that owns the hosts of a share. */
-unsigned nat_shared_share_owner(const struct nat_shared *shared, unsigned share);
+/* The worker whose hosts, or preferred ports, are in a share. */
+unsigned nat_shared_share_owner(const struct nat_shared *shared, enum nat_rss by, unsigned share);
+
+/* On: a port that is not preserved is one that NAT_RSS_DESTINATION_PORT leads to the host's worker
+ * by, as long as one of as good a range and parity is free. At first off. Control thread, at any
+ * time. */
+void nat_shared_prefer_ports(struct nat_shared *shared, bool on);
 
 /* Which worker has what is needed to translate each of a burst of n (<= 64) packets, looked at by
  * worker self? Its number; self also where none has anything. NAT_OWNER_IF_OUT added: only if the

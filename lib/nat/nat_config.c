@@ -505,6 +505,7 @@ void nat_conf_defaults(struct nat_conf *conf)
 	memset(conf, 0, sizeof(*conf));
 	conf->mapping = NAT_ENDPOINT_INDEPENDENT;
 	conf->filtering = NAT_ADDRESS_DEPENDENT;
+	conf->port_preservation = true;
 	conf->hairpin = true;
 	for (unsigned i = 0; i < NAT_TIMEOUT_COUNT; i++)
 		conf->timeout_s[i] = nat_timeout_info[i].def_s;
@@ -535,6 +536,7 @@ struct nat_config *nat_config_build(const struct nat_conf *conf, char *err, size
 	}
 	cfg->mapping = conf->mapping;
 	cfg->filtering = conf->filtering;
+	cfg->port_preservation = conf->port_preservation;
 	cfg->hairpin = conf->hairpin;
 	cfg->inbound_refresh = conf->inbound_refresh;
 	cfg->tcp_loose = conf->tcp_loose;

@@ -91,7 +91,7 @@ struct nat_config {
 	uint16_t *seg_ifaces;
 
 	enum nat_behaviour mapping, filtering;
-	bool hairpin, inbound_refresh, tcp_loose, refuse_icmp;
+	bool port_preservation, hairpin, inbound_refresh, tcp_loose, refuse_icmp;
 	uint32_t timeout_ms[NAT_TIMEOUT_COUNT];
 };
 

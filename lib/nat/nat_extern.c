@@ -255,13 +255,28 @@ static unsigned at_port(enum nat_space space, uint16_t port)
 	return space * 65536u + port;
 }
 
+/* The same place in a group that the worker prefers, as a port at random in its groups. */
+static uint32_t move_into(const struct nat_worker *nat, uint32_t port, const struct choice *c)
+{
+	uint32_t group = nat_ports_group(port), n = nat->shared->n_workers;
+	uint32_t own = group - group % n + nat->id, moved;
+
+	if (own >= NAT_PORT_GROUPS)
+		own -= n;
+	moved = (port - (group << 6)) + (own << 6);
+	return moved >= c->lo && moved <= c->hi ? moved : port;
+}
+
 /* A free port of a choice, taken; or -1. */
-static int take_random(struct nat_worker *nat, struct nat_ports *p, const struct choice *c)
+static int take_random(struct nat_worker *nat, struct nat_ports *p, const struct choice *c,
+		       const struct nat_port_groups *groups)
 {
 	uint32_t start = c->lo + nat_random_below(&nat->random, c->hi - c->lo + 1u);
 
+	if (groups != NULL)
+		start = move_into(nat, start, c);
 	for (;;) {
-		int port = nat_ports_find(p, c->lo, c->hi, (uint16_t)start, c->parity);
+		int port = nat_ports_find(p, c->lo, c->hi, (uint16_t)start, c->parity, groups);
 
 		/* another worker may be faster */
 		if (port < 0 || nat_ports_take(p, (uint16_t)port, nat->shared->alone))
@@ -278,12 +293,17 @@ int nat_extern_take(struct nat_worker *nat, uint32_t ext, enum nat_space space,
 	unsigned n = choices(c, space, pool, inside_port);
 	int port = -1;
 
-	for (unsigned i = 0; i < n && port < 0; i++)
+	for (unsigned i = 0; nat->cfg->port_preservation && i < n && port < 0; i++)
 		if (inside_port >= c[i].lo && inside_port <= c[i].hi &&
 		    nat_ports_take(p, inside_port, sh->alone))
 			port = inside_port;
-	for (unsigned i = 0; i < n && port < 0; i++)
-		port = take_random(nat, p, &c[i]);
+	for (unsigned i = 0; i < n && port < 0; i++) {
+		if (space != NAT_SPACE_ICMP && /* no port that a device could hash */
+		    atomic_load_explicit(&sh->prefer_ports, memory_order_relaxed))
+			port = take_random(nat, p, &c[i], &nat->port_groups);
+		if (port < 0)
+			port = take_random(nat, p, &c[i], NULL);
+	}
 	if (port >= 0)
 		own(sh, ext, at_port(space, (uint16_t)port), nat->id + 1);
 	return port;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nat_ports.h"
 
+#include <stddef.h>
+
 #define EVEN UINT64_C(0x5555555555555555)
 
 static uint64_t parity_mask(int parity)
@@ -72,13 +74,16 @@ void nat_ports_give(struct nat_ports *p, uint16_t port, bool alone)
 		clear(&p->full[parity][word >> 6], UINT64_C(1) << (word & 63), alone);
 }
 
-/* First word in [from, to] that has a free port of the parity, or -1. */
-static int free_word(const struct nat_ports *p, unsigned from, unsigned to, int parity)
+/* First word in [from, to] that has a free port of the parity and is in groups, or -1. */
+static int free_word(const struct nat_ports *p, unsigned from, unsigned to, int parity,
+		     const struct nat_port_groups *groups)
 {
 	for (unsigned s = from >> 6; s <= to >> 6; s++) {
 		uint64_t open = parity < 0 ? ~(get(&p->full[0][s]) & get(&p->full[1][s]))
 					   : ~get(&p->full[parity][s]);
 
+		if (groups != NULL)
+			open &= groups->in[s % (NAT_PORT_GROUPS / 64)];
 		if (s == from >> 6)
 			open &= ~UINT64_C(0) << (from & 63);
 		if (s == to >> 6 && (to & 63) != 63)
@@ -90,12 +95,13 @@ static int free_word(const struct nat_ports *p, unsigned from, unsigned to, int 
 }
 
 /* First free port in [lo, hi], not going round. */
-static int find_up(const struct nat_ports *p, unsigned lo, unsigned hi, int parity)
+static int find_up(const struct nat_ports *p, unsigned lo, unsigned hi, int parity,
+		   const struct nat_port_groups *groups)
 {
 	unsigned first = lo >> 6, last = hi >> 6;
 
 	for (;;) {
-		int word = free_word(p, first, last, parity);
+		int word = free_word(p, first, last, parity, groups);
 		uint64_t open;
 
 		if (word < 0)
@@ -114,11 +120,12 @@ static int find_up(const struct nat_ports *p, unsigned lo, unsigned hi, int pari
 	}
 }
 
-int nat_ports_find(const struct nat_ports *p, uint16_t lo, uint16_t hi, uint16_t start, int parity)
+int nat_ports_find(const struct nat_ports *p, uint16_t lo, uint16_t hi, uint16_t start, int parity,
+		   const struct nat_port_groups *groups)
 {
-	int port = find_up(p, start, hi, parity);
+	int port = find_up(p, start, hi, parity, groups);
 
 	if (port < 0 && start > lo)
-		port = find_up(p, lo, start - 1u, parity);
+		port = find_up(p, lo, start - 1u, parity, groups);
 	return port;
 }

@@ -12,6 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define NAT_PORT_GROUPS 128 /* ports whose bits 12 to 6 agree are a group */
+
+struct nat_port_groups {
+	uint64_t in[NAT_PORT_GROUPS / 64];
+};
+
 struct nat_ports {
 	_Atomic uint64_t taken[1024];
 	/* by parity, a bit for each word of taken with no such port free. May lag behind taken for
@@ -28,8 +34,14 @@ static inline bool nat_ports_taken(const struct nat_ports *p, uint16_t port)
 bool nat_ports_take(struct nat_ports *p, uint16_t port, bool alone);
 void nat_ports_give(struct nat_ports *p, uint16_t port, bool alone);
 
+static inline unsigned nat_ports_group(unsigned port)
+{
+	return port >> 6 & (NAT_PORT_GROUPS - 1);
+}
+
 /* First free port at or after start, going round inside [lo, hi]; start must lie in it. parity: 0
- * even, 1 odd, -1 either. -1: none is free. */
-int nat_ports_find(const struct nat_ports *p, uint16_t lo, uint16_t hi, uint16_t start, int parity);
+ * even, 1 odd, -1 either. groups: NULL, or only ports of these. -1: none is free. */
+int nat_ports_find(const struct nat_ports *p, uint16_t lo, uint16_t hi, uint16_t start, int parity,
+		   const struct nat_port_groups *groups);
 
 #endif /* TURNPIKE_NAT_PORTS_H */

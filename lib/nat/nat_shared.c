@@ -68,24 +68,62 @@ static uint32_t default_externs(uint32_t sessions)
 	return n < EXTERNS_MIN ? EXTERNS_MIN : n > EXTERNS_MAX ? EXTERNS_MAX : n;
 }
 
-/* The hash is linear: what each byte of an address adds, of the key's first eight bytes. */
-static void fill_rss_table(struct nat_shared *sh)
+static void set_bit(uint8_t *key, unsigned bit, unsigned to)
 {
+	key[bit / 8] = (uint8_t)((key[bit / 8] & ~(0x80u >> bit % 8)) | to << (7 - bit % 8));
+}
+
+/* Toeplitz: each bit i of the input adds the 32 bits of the key from i on. The input's bits are the
+ * source 0-31, the destination 32-63, the source port 64-79, the destination port 80-95; of the
+ * sum, the last 7 bits are the share, which input i adds the key's bits i + 25 to i + 31 to.
+ *
+ * By source: what the key has after bit 56 is zero, so only the source gets there. Of the bits
+ * before, 56 is set: each of the last 7 bits of an address then moves a bit of its own, and 128
+ * neighbours are in 128 shares.
+ *
+ * By destination port: bit 114 alone. It moves the sum's bit i - 83 for input i: port bits 12 to 6
+ * become bits 0 to 6. */
+static void fill_keys(struct nat_shared *sh, struct nat_random *random)
+{
+	uint8_t *by_source = sh->rss_key[NAT_RSS_SOURCE];
+
+	for (unsigned bit = 0; bit < 56; bit++)
+		set_bit(by_source, bit, nat_random_u32(random) & 1);
+	set_bit(by_source, 56, 1);
+	set_bit(sh->rss_key[NAT_RSS_DESTINATION_PORT], 114, 1);
+}
+
+/* The hash is linear: what each byte of an address adds. */
+static void fill_host_shares(struct nat_shared *sh)
+{
+	const uint8_t *key = sh->rss_key[NAT_RSS_SOURCE];
+
 	for (unsigned byte = 0; byte < 4; byte++) {
 		for (unsigned v = 0; v < 256; v++) {
-			uint32_t h = 0;
+			uint64_t h = 0;
 
 			for (unsigned bit = 0; bit < 8; bit++) {
 				uint64_t window = 0;
 
-				if (!(v & 0x80 >> bit))
-					continue;
 				for (unsigned i = 0; i < 5; i++)
-					window = window << 8 | sh->rss_key[byte + i];
-				h ^= (uint32_t)(window >> (8 - bit));
+					window = window << 8 | key[byte + i];
+				h ^= v & 0x80 >> bit ? window >> (8 - bit) : 0;
 			}
-			sh->rss_table[byte][v] = h;
+			sh->host_share[byte][v] = h % NAT_SHARES;
 		}
+	}
+}
+
+static void fill_share_owners(struct nat_shared *sh)
+{
+	for (unsigned share = 0; share < NAT_SHARES; share++) {
+		unsigned group = 0; /* of ports: the same bits in the other order */
+
+		for (unsigned bit = 1; bit < NAT_SHARES; bit *= 2)
+			group = group << 1 | !!(share & bit);
+		sh->share_owner[NAT_RSS_SOURCE][share] = (uint8_t)(share % sh->n_workers);
+		sh->share_owner[NAT_RSS_DESTINATION_PORT][share] =
+			(uint8_t)nat_group_preferrer(sh, group);
 	}
 }
 
@@ -127,11 +165,9 @@ struct nat_shared *nat_shared_create(const struct nat_limits *limits, const stru
 	sh->seed.a = nat_random_u64(&random);
 	sh->seed.b = nat_random_u64(&random);
 	sh->seed.c = nat_random_u64(&random);
-	for (unsigned i = 0; i < NAT_RSS_KEY; i++)
-		sh->rss_key[i] = (uint8_t)nat_random_u32(&random);
-	fill_rss_table(sh);
-	for (unsigned i = 0; i < NAT_HOST_SHARES; i++)
-		sh->share_owner[i] = (uint8_t)(i % n_workers);
+	fill_keys(sh, &random);
+	fill_host_shares(sh);
+	fill_share_owners(sh);
 	return sh;
 }
 
@@ -149,15 +185,19 @@ size_t nat_shared_memory(const struct nat_shared *sh)
 	return sh->memory;
 }
 
-const uint8_t *nat_shared_rss_key(const struct nat_shared *sh, unsigned *bytes)
+const uint8_t *nat_shared_rss_key(const struct nat_shared *sh, enum nat_rss by)
 {
-	*bytes = NAT_RSS_KEY;
-	return sh->rss_key;
+	return sh->rss_key[by];
 }
 
-unsigned nat_shared_share_owner(const struct nat_shared *sh, unsigned share)
+unsigned nat_shared_share_owner(const struct nat_shared *sh, enum nat_rss by, unsigned share)
 {
-	return sh->share_owner[share];
+	return sh->share_owner[by][share];
+}
+
+void nat_shared_prefer_ports(struct nat_shared *sh, bool on)
+{
+	atomic_store_explicit(&sh->prefer_ports, on, memory_order_relaxed);
 }
 
 /* ---- the lock ------------------------------------------------------------------------------- */

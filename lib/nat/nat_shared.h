@@ -20,8 +20,6 @@
  * without ports. 0: free, else the worker's number plus one. */
 #define NAT_OWNERS (NAT_SPACES * 65536 + 256)
 
-#define NAT_RSS_KEY 40 /* bytes */
-
 struct nat_extern {
 	_Atomic uint32_t addr_be;    /* 0: the record is free */
 	_Atomic uint32_t n_mappings; /* 0: the address may go */
@@ -33,9 +31,10 @@ struct nat_shared {
 	unsigned n_workers;
 	bool alone; /* one worker */
 	struct nat_seed seed;
-	uint8_t rss_key[NAT_RSS_KEY];
-	uint32_t rss_table[4][256];	      /* Toeplitz hash of an address, by its bytes */
-	uint8_t share_owner[NAT_HOST_SHARES]; /* worker */
+	uint8_t rss_key[2][NAT_RSS_KEY];    /* by enum nat_rss */
+	uint8_t host_share[4][256];	    /* of an address, by its bytes */
+	uint8_t share_owner[2][NAT_SHARES]; /* worker */
+	_Atomic bool prefer_ports;	    /* those of one's own shares */
 
 	struct nat_extern *externs;
 	struct nat_ports *ports; /* NAT_SPACES for each external address */
@@ -59,19 +58,25 @@ void nat_ops_complete(struct nat_ops *ops);
 void nat_shared_lock(struct nat_shared *sh);
 void nat_shared_unlock(struct nat_shared *sh);
 
-/* The NIC's hash of an address alone (RSS over the IPv4 source). */
-static inline uint32_t nat_rss_hash(const struct nat_shared *sh, uint32_t addr_be)
+/* NAT_RSS_SOURCE's share of a host. */
+static inline unsigned nat_host_share(const struct nat_shared *sh, uint32_t addr_be)
 {
-	uint32_t h = ntohl(addr_be);
+	uint32_t a = ntohl(addr_be);
 
-	return sh->rss_table[0][h >> 24] ^ sh->rss_table[1][h >> 16 & 0xff] ^
-	       sh->rss_table[2][h >> 8 & 0xff] ^ sh->rss_table[3][h & 0xff];
+	return sh->host_share[0][a >> 24] ^ sh->host_share[1][a >> 16 & 0xff] ^
+	       sh->host_share[2][a >> 8 & 0xff] ^ sh->host_share[3][a & 0xff];
 }
 
 /* The worker that has all state of an inside host. */
 static inline unsigned nat_host_owner(const struct nat_shared *sh, uint32_t addr_be)
 {
-	return sh->share_owner[nat_rss_hash(sh, addr_be) % NAT_HOST_SHARES];
+	return sh->share_owner[NAT_RSS_SOURCE][nat_host_share(sh, addr_be)];
+}
+
+/* The worker that a group of ports is preferred by. */
+static inline unsigned nat_group_preferrer(const struct nat_shared *sh, unsigned group)
+{
+	return group % sh->n_workers;
 }
 
 #endif /* TURNPIKE_NAT_SHARED_H */

@@ -135,8 +135,9 @@ struct nat_worker {
 	struct nat_table inside_table, outside_table, host_table;
 
 	struct nat_shared *shared;
-	unsigned id;	  /* this worker's number among those that share it */
-	bool owns_shared; /* made with this worker, and for it alone */
+	unsigned id;			    /* this worker's number among those that share it */
+	bool owns_shared;		    /* made with this worker, and for it alone */
+	struct nat_port_groups port_groups; /* preferred, with prefer_ports */
 
 	struct nat_slot *slots;
 	uint16_t slots_high;

@@ -608,8 +608,8 @@ static void test_completion_offers_words_keys_and_choices(void **state)
 	c = complete("interface add lan devargs x rxqs 2 ");
 	assert_true(offers(c, "rss"));
 	c = complete("interface add lan devargs x rxqs 2 rss ");
-	assert_true(offers(c, "flow") && offers(c, "source"));
-	assert_int_equal(c->n, 2);
+	assert_true(offers(c, "flow") && offers(c, "source") && offers(c, "destination-port"));
+	assert_int_equal(c->n, 3);
 	c = complete("interface set lan pass ");
 	assert_true(offers(c, "protocol") && offers(c, "port") && !offers(c, "mtu"));
 	c = complete("nat set mapping ");

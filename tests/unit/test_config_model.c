@@ -239,6 +239,7 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	two_ports();
 	does("interface add dmz devargs net_null2 rxqs 4 rss source");
 	does("interface add any devargs net_null3 rxqs 2 rss flow");
+	does("interface add out devargs net_null4 rxqs 4 rss destination-port");
 	does("interface add v20 vlan 20 parent lan");
 	does("interface set lan pass protocol udp port 53");
 	does("interface set lan pass protocol tcp port 22");
@@ -250,7 +251,7 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	does("neighbour add 10.0.0.9 lladdr 02:00:00:00:00:09 interface lan");
 	does("route add 10.9.0.0/16 via 10.0.0.9");
 	does("route add 0.0.0.0/0 via 203.0.113.254,203.0.113.253");
-	does("nat set filtering endpoint-independent hairpin off");
+	does("nat set filtering endpoint-independent hairpin off port-preservation off");
 	does("nat timeout set udp 120 tcp-established 9000");
 	does("nat pool add office addresses 203.0.113.10-203.0.113.20,203.0.113.30 ports "
 	     "1024-65535");
@@ -265,6 +266,7 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	   "interface add any devargs net_null3 rxqs 2\n"
 	   "interface add dmz devargs net_null2 rxqs 4 rss source\n"
 	   "interface add lan devargs net_null0 gro on\n"
+	   "interface add out devargs net_null4 rxqs 4 rss destination-port\n"
 	   "interface add wan devargs net_null1,no-rx=1 mtu 1400\n"
 	   "interface add v20 vlan 20 parent lan\n"
 	   "interface set lan pass protocol tcp port 22\n"
@@ -279,6 +281,7 @@ static void test_commands_are_saved_in_an_order_that_loads(void **state)
 	   "route add 0.0.0.0/0 via 203.0.113.254,203.0.113.253\n"
 	   "route add 10.9.0.0/16 via 10.0.0.9\n"
 	   "nat set filtering endpoint-independent\n"
+	   "nat set port-preservation off\n"
 	   "nat set hairpin off\n"
 	   "nat timeout set udp 120\n"
 	   "nat timeout set tcp-established 9000\n"

@@ -200,11 +200,14 @@ static void test_wheel_survives_a_long_sleep(void **state)
 
 /* ---- ports ---- */
 
-static int plain_find(const bool *taken, unsigned lo, unsigned hi, unsigned start, int parity)
+static int plain_find(const bool *taken, unsigned lo, unsigned hi, unsigned start, int parity,
+		      const struct nat_port_groups *groups)
 {
 	for (unsigned i = 0; i <= hi - lo; i++) {
 		unsigned port = lo + (start - lo + i) % (hi - lo + 1);
 
+		if (groups != NULL && !(groups->in[port >> 12 & 1] >> (port >> 6 & 63) & 1))
+			continue;
 		if (!taken[port] && (parity < 0 || (port & 1) == (unsigned)parity))
 			return (int)port;
 	}
@@ -235,10 +238,14 @@ static void test_ports_find_the_next_free_one(void **state)
 			unsigned lo = a < b ? a : b, hi = a < b ? b : a;
 			unsigned start = lo + lab_rand(&seed) % (hi - lo + 1);
 			int parity = (int)(lab_rand(&seed) % 3) - 1;
+			struct nat_port_groups some = {{lab_rand(&seed), lab_rand(&seed)}}, *groups;
 
+			some.in[0] <<= lab_rand(&seed) % 64;
+			some.in[1] <<= lab_rand(&seed) % 64;
+			groups = lab_rand(&seed) & 1 ? &some : NULL;
 			assert_int_equal(nat_ports_find(p, (uint16_t)lo, (uint16_t)hi,
-							(uint16_t)start, parity),
-					 plain_find(taken, lo, hi, start, parity));
+							(uint16_t)start, parity, groups),
+					 plain_find(taken, lo, hi, start, parity, groups));
 			assert_int_equal(nat_ports_taken(p, (uint16_t)port), taken[port]);
 		}
 	}
@@ -252,18 +259,18 @@ static void test_ports_exhaust_exactly(void **state)
 	(void)state;
 	memset(p, 0, sizeof(*p));
 	for (unsigned i = 0; i < 65536; i++) {
-		int port = nat_ports_find(p, 0, 65535, 40000, -1);
+		int port = nat_ports_find(p, 0, 65535, 40000, -1, NULL);
 
 		assert_true(port >= 0);
 		nat_ports_take(p, (uint16_t)port, true);
 	}
-	assert_int_equal(nat_ports_find(p, 0, 65535, 0, -1), -1);
+	assert_int_equal(nat_ports_find(p, 0, 65535, 0, -1, NULL), -1);
 	nat_ports_give(p, 77, true);
-	assert_int_equal(nat_ports_find(p, 0, 65535, 78, -1), 77);
-	assert_int_equal(nat_ports_find(p, 0, 65535, 78, 1), 77);
-	assert_int_equal(nat_ports_find(p, 0, 65535, 78, 0), -1);
-	assert_int_equal(nat_ports_find(p, 78, 65535, 78, -1), -1);
-	assert_int_equal(nat_ports_find(p, 77, 77, 77, -1), 77);
+	assert_int_equal(nat_ports_find(p, 0, 65535, 78, -1, NULL), 77);
+	assert_int_equal(nat_ports_find(p, 0, 65535, 78, 1, NULL), 77);
+	assert_int_equal(nat_ports_find(p, 0, 65535, 78, 0, NULL), -1);
+	assert_int_equal(nat_ports_find(p, 78, 65535, 78, -1, NULL), -1);
+	assert_int_equal(nat_ports_find(p, 77, 77, 77, -1, NULL), 77);
 	free(p);
 }
 

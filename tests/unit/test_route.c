@@ -4,6 +4,7 @@
  * prefix's group, full tables, and what is refused.
  */
 #include "control_fixture.h"
+#include "nat_shared.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -742,8 +743,9 @@ static void test_queues_go_round_the_workers(void **state)
 	assert_int_equal(fwd_iface_del("x", &the_err), 0);
 }
 
-/* A device that sends by source counts on it, whichever ports come before or between. */
-static void test_queues_by_source_are_polled_by_the_owners(void **state)
+/* A device that steers counts on it, whichever ports come before or between. One that steers by port
+ * wants ports chosen for it. */
+static void test_steered_queues_are_polled_by_the_owners(void **state)
 {
 	struct fwd_iface_conf conf = {
 		.name = "x", .devargs = "fake", .rxqs = 3, .rss = FWD_RSS_SOURCE};
@@ -758,8 +760,12 @@ static void test_queues_by_source_are_polled_by_the_owners(void **state)
 	fake_txqs = 64;
 	add_iface("odd");
 	assert_int_equal(fwd_iface_add(&conf, &the_err), 0);
+	dp.nat_shared = shared;
+	commit();
+	assert_false(shared->prefer_ports);
 	strcpy(conf.name, "y");
 	conf.rxqs = 4;
+	conf.rss = FWD_RSS_DESTINATION_PORT;
 	assert_int_equal(fwd_iface_add(&conf, &the_err), 0);
 	assert_int_equal(fwd_iface_add(&(struct fwd_iface_conf){.name = "v",
 								.parent = "y",
@@ -768,12 +774,14 @@ static void test_queues_by_source_are_polled_by_the_owners(void **state)
 				       &the_err),
 			 -EINVAL);
 	commit();
+	assert_true(shared->prefer_ports);
 	for (unsigned i = 0; i < 2; i++)
 		port[i] = iface_get(fwd_iface_find(i ? "y" : "x"))->port->port_id;
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (unsigned entry = 0; entry < 512 * 2; entry++) {
-			uint16_t q = rss_queue(shared, 2, entry / 2, entry % 2 ? 4 : 3);
-			unsigned owner = nat_shared_share_owner(shared, entry / 2 % 128);
+			enum nat_rss by = entry % 2 ? NAT_RSS_DESTINATION_PORT : NAT_RSS_SOURCE;
+			uint16_t q = rss_queue(shared, by, 2, entry / 2, entry % 2 ? 4 : 3);
+			unsigned owner = nat_shared_share_owner(shared, by, entry / 2 % 128);
 			const struct dp_worker_conf *w = &dp.snapshot->workers[owner];
 			unsigned k = 0;
 
@@ -790,6 +798,10 @@ static void test_queues_by_source_are_polled_by_the_owners(void **state)
 			commit();
 		}
 	}
+	assert_int_equal(fwd_iface_del("y", &the_err), 0);
+	commit();
+	assert_false(shared->prefer_ports);
+	dp.nat_shared = NULL;
 	nat_shared_destroy(shared);
 }
 
@@ -853,7 +865,7 @@ int main(void)
 						down),
 		cmocka_unit_test_setup_teardown(test_table_grows, up_large, down),
 		cmocka_unit_test_setup_teardown(test_no_memory_for_more_routes, up_huge, down),
-		cmocka_unit_test_setup_teardown(test_queues_by_source_are_polled_by_the_owners,
+		cmocka_unit_test_setup_teardown(test_steered_queues_are_polled_by_the_owners,
 						up_two_workers, down_two_workers),
 		cmocka_unit_test_setup_teardown(test_queues_go_round_the_workers, up_two_workers,
 						down_two_workers),

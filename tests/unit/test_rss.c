@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RSS by source: our hash is the NICs', each share comes to a queue that its owner polls, and a
- * device is told so. No device without hardware says that it hashes the source alone, so net_null,
- * which keeps a key and a table, is made to say so.
+ * RSS by source and by destination port: each share comes to a queue that its owner polls, and a
+ * device is told so. net_null keeps a key and a table, and hashes nothing; tests/guest has a device
+ * that does.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define TABLE 128 /* net_null's */
 
-/* What the device says of itself beyond the truth. */
+/* What the device says of itself. */
 static struct {
 	uint64_t types;
 	uint8_t key_size;
@@ -33,7 +33,7 @@ int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "rte_eth_dev_info_get");
 	rc = real(port_id, info);
-	info->flow_type_rss_offloads |= nic.types;
+	info->flow_type_rss_offloads &= nic.types;
 	info->hash_key_size = nic.key_size;
 	info->reta_size = nic.no_table ? 0 : info->reta_size;
 	return rc;
@@ -78,7 +78,7 @@ static struct nat_shared *share(unsigned n_workers, uint64_t seed)
 static int up(void **state)
 {
 	(void)state;
-	nic.types = RTE_ETH_RSS_L3_SRC_ONLY;
+	nic.types = ~UINT64_C(0);
 	nic.key_size = 40;
 	nic.no_table = false;
 	told = 0;
@@ -107,21 +107,21 @@ static uint32_t rnd(void)
 	return (uint32_t)(seed >> 16);
 }
 
-static struct port open_by_source(uint16_t rxqs)
+static struct port opened(uint16_t rxqs, enum fwd_rss by)
 {
 	struct fwd_err err = {0};
 	struct port p;
 
-	if (port_open("net_null0", 0, rxqs, FWD_RSS_SOURCE, dp.n_workers, dp.pool, &p, &err))
+	if (port_open("net_null0", 0, rxqs, by, dp.n_workers, dp.pool, &p, &err))
 		fail_msg("%s", err.msg);
 	return p;
 }
 
-static void refused(uint16_t rxqs, int rc, const char *words)
+static void refused(uint16_t rxqs, enum fwd_rss by, int rc, const char *words)
 {
 	struct fwd_err err = {0};
 	struct port p;
-	int got = port_open("net_null0", 0, rxqs, FWD_RSS_SOURCE, dp.n_workers, dp.pool, &p, &err);
+	int got = port_open("net_null0", 0, rxqs, by, dp.n_workers, dp.pool, &p, &err);
 
 	if (got != rc || !strstr(err.msg, words) || !strstr(err.msg, "'net_null0'"))
 		fail_msg("%d '%s' where %d with '%s' was due", got, err.msg, rc, words);
@@ -143,29 +143,7 @@ static void key_of(const struct port *p, uint8_t key[40])
 	assert_int_equal(rte_eth_dev_rss_hash_conf_get(p->port_id, &conf), 0);
 }
 
-/* ---- hash and shares ------------------------------------------------------------------------- */
-
-/* Against DPDK's Toeplitz; a device that leaves zeros for what does not count computes the same. */
-static void test_hash_is_that_of_the_source(void **state)
-{
-	(void)state;
-	for (uint64_t seed = 1; seed <= 20; seed++) {
-		struct nat_shared *sh = share(2, seed);
-		const uint8_t *key;
-		unsigned bytes;
-
-		key = nat_shared_rss_key(sh, &bytes);
-		assert_int_equal(bytes, 40);
-		for (unsigned i = 0; i < 2000; i++) {
-			uint32_t tuple[3] = {rnd(), 0, 0};
-			uint32_t hash = nat_rss_hash(sh, rte_cpu_to_be_32(tuple[0]));
-
-			assert_int_equal(hash, rte_softrss(tuple, 1, key));
-			assert_int_equal(hash, rte_softrss(tuple, 3, key));
-		}
-		nat_shared_destroy(sh);
-	}
-}
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 static void test_each_share_comes_to_its_owner(void **state)
 {
@@ -173,13 +151,14 @@ static void test_each_share_comes_to_its_owner(void **state)
 	for (unsigned workers = 2; workers <= 20; workers++) {
 		struct nat_shared *sh = share(workers, workers);
 
-		for (uint16_t rxqs = 2; rxqs <= FWD_MAX_QUEUES; rxqs++) {
+		for (unsigned n = 4; n < 2 * FWD_MAX_QUEUES + 2; n++) {
+			enum nat_rss by = n & 1 ? NAT_RSS_SOURCE : NAT_RSS_DESTINATION_PORT;
 			unsigned filled[FWD_MAX_QUEUES] = {0};
+			uint16_t rxqs = (uint16_t)(n / 2);
 
 			for (unsigned entry = 0; entry < 2048; entry++) {
-				unsigned owner =
-					nat_shared_share_owner(sh, entry % NAT_HOST_SHARES);
-				uint16_t q = rss_queue(sh, workers, entry, rxqs);
+				unsigned owner = nat_shared_share_owner(sh, by, entry % NAT_SHARES);
+				uint16_t q = rss_queue(sh, by, workers, entry, rxqs);
 
 				assert_in_range(q, 0, rxqs - 1);
 				if (owner < rxqs)
@@ -195,24 +174,39 @@ static void test_each_share_comes_to_its_owner(void **state)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-static void device_agrees(const struct port *p)
+/* What it does with a datagram of these addresses and ports: DPDK's Toeplitz, its key and table. */
+static uint16_t queue_for(const struct port *p, struct rte_ipv4_tuple t, bool ports)
 {
 	struct rte_eth_rss_reta_entry64 table[TABLE / 64];
+	unsigned entry;
 	uint8_t key[40];
-	unsigned bytes;
 
 	key_of(p, key);
-	assert_memory_equal(key, nat_shared_rss_key(dp.nat_shared, &bytes), sizeof(key));
 	table_of(p, table);
-	for (unsigned i = 0; i < 2000; i++) {
-		uint32_t addr = rnd(), entry = rte_softrss(&addr, 1, key) % TABLE;
-		uint16_t q = table[entry / 64].reta[entry % 64];
+	entry = rte_softrss((uint32_t *)&t, ports ? RTE_THASH_V4_L4_LEN : RTE_THASH_V4_L3_LEN,
+			    key) %
+		TABLE;
+	assert_in_range(table[entry / 64].reta[entry % 64], 0, p->rxqs - 1);
+	return table[entry / 64].reta[entry % 64];
+}
 
-		assert_in_range(q, 0, p->rxqs - 1);
-		assert_int_equal(rss_worker(q, dp.n_workers),
-				 nat_host_owner(dp.nat_shared, rte_cpu_to_be_32(addr)));
+static void device_agrees(const struct port *p, enum fwd_rss by)
+{
+	for (unsigned i = 0; i < 2000; i++) {
+		struct rte_ipv4_tuple t = {.src_addr = rnd(), .dst_addr = rnd()};
+		bool ports = by == FWD_RSS_DESTINATION_PORT || rnd() & 1;
+		unsigned owner;
+
+		t.sport = (uint16_t)rnd();
+		t.dport = (uint16_t)rnd();
+		owner = by == FWD_RSS_SOURCE
+				? nat_host_owner(dp.nat_shared, rte_cpu_to_be_32(t.src_addr))
+				: nat_group_preferrer(dp.nat_shared, nat_ports_group(t.dport));
+		assert_int_equal(rss_worker(queue_for(p, t, ports), dp.n_workers), owner);
 	}
 }
+
+static const enum fwd_rss both[] = {FWD_RSS_SOURCE, FWD_RSS_DESTINATION_PORT};
 
 static void test_device_has_our_key_and_table(void **state)
 {
@@ -220,13 +214,15 @@ static void test_device_has_our_key_and_table(void **state)
 	struct port p;
 
 	(void)state;
-	for (uint16_t rxqs = 3; rxqs <= 8; rxqs++) {
-		p = open_by_source(rxqs);
+	for (unsigned i = 0; i < 12; i++) {
+		uint16_t rxqs = (uint16_t)(3 + i / 2);
+
+		p = opened(rxqs, both[i % 2]);
 		assert_int_equal(p.rxqs, rxqs);
-		device_agrees(&p);
-		/* no type of TCP or UDP, which would add ports */
+		device_agrees(&p, both[i % 2]);
 		assert_true(told == (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
-				     RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_L3_SRC_ONLY));
+				     RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_NONFRAG_IPV4_TCP |
+				     RTE_ETH_RSS_NONFRAG_IPV4_UDP));
 		assert_int_equal(rte_eth_dev_conf_get(p.port_id, &conf), 0);
 		assert_true(conf.rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG);
 		port_close(&p);
@@ -238,7 +234,7 @@ static void test_device_is_told_again_after_a_restart(void **state)
 	struct rte_eth_rss_reta_entry64 table[TABLE / 64] = {0};
 	uint8_t other[40] = {1};
 	struct rte_eth_rss_conf conf = {.rss_key = other, .rss_key_len = sizeof(other)};
-	struct port p = open_by_source(3);
+	struct port p = opened(3, FWD_RSS_SOURCE);
 	struct fwd_err err = {0};
 
 	(void)state;
@@ -248,7 +244,7 @@ static void test_device_is_told_again_after_a_restart(void **state)
 	assert_int_equal(rte_eth_dev_rss_reta_update(p.port_id, table, TABLE), 0);
 	assert_int_equal(rte_eth_dev_rss_hash_update(p.port_id, &conf), 0);
 	assert_int_equal(port_set_mtu(&p, 1400, &err), 0);
-	device_agrees(&p);
+	device_agrees(&p, FWD_RSS_SOURCE);
 	tell_rc = -EIO;
 	assert_int_equal(port_set_mtu(&p, 1300, &err), -EIO);
 	assert_non_null(strstr(err.msg, "RSS key and table"));
@@ -257,25 +253,23 @@ static void test_device_is_told_again_after_a_restart(void **state)
 
 static void test_one_worker_leaves_key_and_table_to_the_device(void **state)
 {
-	uint8_t key[40], now[40];
-	struct rte_eth_conf conf;
-	struct fwd_err err = {0};
+	struct rte_eth_rss_reta_entry64 table[2][TABLE / 64];
+	uint8_t key[2][40];
 	struct port p;
 
 	(void)state;
 	nat_shared_destroy(dp.nat_shared);
 	dp.nat_shared = NULL;
 	dp.n_workers = 1;
-	nic.key_size = 0;
-	assert_int_equal(port_open("net_null0", 0, 2, FWD_RSS_FLOW, 1, dp.pool, &p, &err), 0);
-	key_of(&p, key);
-	port_close(&p);
-	p = open_by_source(2);
-	assert_int_equal(rte_eth_dev_conf_get(p.port_id, &conf), 0);
-	assert_true(conf.rx_adv_conf.rss_conf.rss_hf & RTE_ETH_RSS_L3_SRC_ONLY);
-	key_of(&p, now);
-	assert_memory_equal(now, key, sizeof(key));
-	port_close(&p);
+	for (unsigned i = 0; i < 2; i++) {
+		p = opened(2, i ? FWD_RSS_SOURCE : FWD_RSS_FLOW);
+		key_of(&p, key[i]);
+		table_of(&p, table[i]);
+		port_close(&p);
+	}
+	assert_memory_equal(key[0], key[1], sizeof(key[0]));
+	assert_memory_equal(table[0], table[1], sizeof(table[0]));
+	assert_int_equal(told, 0);
 }
 
 static void test_flow_tells_nothing(void **state)
@@ -297,60 +291,61 @@ static void test_what_a_device_lacks_is_named(void **state)
 	struct port p;
 
 	(void)state;
-	refused(0, -EINVAL, "2 receive queues or more");
-	refused(1, -EINVAL, "2 receive queues or more");
-	nic.types = 0;
-	refused(2, -EOPNOTSUPP, "RTE_ETH_RSS_L3_SRC_ONLY");
-	nic.types = RTE_ETH_RSS_L3_SRC_ONLY;
-	nic.key_size = 0;
-	refused(2, -EOPNOTSUPP, "no RSS key");
-	nic.key_size = 40;
-	nic.no_table = true;
-	refused(2, -EOPNOTSUPP, "no RSS redirection table");
-	nic.no_table = false;
-	tell_rc = -EIO;
-	refused(2, -EIO, "RSS key and table can't be set");
-	tell_rc = 0;
-	p = open_by_source(2);
+	for (unsigned i = 0; i < 2; i++) {
+		refused(0, both[i], -EINVAL, "2 receive queues or more");
+		refused(1, both[i], -EINVAL, "2 receive queues or more");
+		nic.types = RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP;
+		refused(2, both[i], -EOPNOTSUPP, "no RSS over IPv4");
+		nic.types = ~UINT64_C(0);
+		nic.key_size = 39;
+		refused(2, both[i], -EOPNOTSUPP, "no RSS key");
+		nic.key_size = 40;
+		nic.no_table = true;
+		refused(2, both[i], -EOPNOTSUPP, "no RSS redirection table");
+		nic.no_table = false;
+		tell_rc = -EIO;
+		refused(2, both[i], -EIO, "RSS key and table can't be set");
+		tell_rc = 0;
+		p = opened(2, both[i]);
+		port_close(&p);
+	}
+	refused(1, FWD_RSS_SOURCE, -EINVAL, "by source");
+	refused(1, FWD_RSS_DESTINATION_PORT, -EINVAL, "by destination port");
+	/* addresses alone do for the source */
+	nic.types = RTE_ETH_RSS_IPV4;
+	p = opened(2, FWD_RSS_SOURCE);
+	assert_int_equal(told, RTE_ETH_RSS_IPV4);
 	port_close(&p);
+	refused(2, FWD_RSS_DESTINATION_PORT, -EOPNOTSUPP, "no RSS over the ports");
+	nic.types = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP;
+	refused(2, FWD_RSS_DESTINATION_PORT, -EOPNOTSUPP, "no RSS over the ports");
 }
 
-static void test_drivers_that_differ(void **state)
+static void test_longer_keys_end_in_zeros(void **state)
 {
 	struct rte_eth_dev_info info = {
-		.flow_type_rss_offloads = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP |
-					  RTE_ETH_RSS_L3_SRC_ONLY,
+		.flow_type_rss_offloads = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP,
 		.hash_key_size = 52,
 		.reta_size = 512,
 	};
-	const uint64_t ports = RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP;
 	const uint8_t zeros[12] = {0};
 	struct fwd_err err = {0};
-	unsigned bytes;
 	struct rss r;
 
 	(void)state;
-	assert_int_equal(rss_by_source("d", "mlx5_pci", &info, 4, &r, &err), 0);
-	assert_false(r.types & (ports | RTE_ETH_RSS_IPV6));
+	assert_int_equal(rss_plan(FWD_RSS_SOURCE, "d", &info, 4, &r, &err), 0);
 	assert_int_equal(r.table, 512);
-	/* the device's length, ours with zeros behind */
+	assert_false(r.types &
+		     ~(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER |
+		       RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP));
 	assert_int_equal(r.key_len, 52);
-	assert_memory_equal(r.key, nat_shared_rss_key(dp.nat_shared, &bytes), NAT_RSS_KEY);
+	assert_memory_equal(r.key, nat_shared_rss_key(dp.nat_shared, NAT_RSS_SOURCE), NAT_RSS_KEY);
 	assert_memory_equal(r.key + 40, zeros, sizeof(zeros));
-	/* other types than IPv4's are for other packets there, and have no ports then */
-	assert_int_equal(rss_by_source("d", "net_hns3_vf", &info, 4, &r, &err), 0);
-	assert_true((r.types & ports) == ports);
-	assert_int_equal(rss_by_source("d", "net_ena", &info, 4, &r, &err), -EOPNOTSUPP);
-	assert_non_null(strstr(err.msg, "TCP and UDP"));
-	info.flow_type_rss_offloads = RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_L3_SRC_ONLY;
-	assert_int_equal(rss_by_source("d", "mlx5_pci", &info, 4, &r, &err), -EOPNOTSUPP);
-	assert_non_null(strstr(err.msg, "over IPv4"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hash_is_that_of_the_source),
 		cmocka_unit_test(test_each_share_comes_to_its_owner),
 		cmocka_unit_test_setup_teardown(test_device_has_our_key_and_table, up, down),
 		cmocka_unit_test_setup_teardown(test_device_is_told_again_after_a_restart, up,
@@ -359,7 +354,7 @@ int main(void)
 						up, down),
 		cmocka_unit_test_setup_teardown(test_flow_tells_nothing, up, down),
 		cmocka_unit_test_setup_teardown(test_what_a_device_lacks_is_named, up, down),
-		cmocka_unit_test_setup_teardown(test_drivers_that_differ, up, down),
+		cmocka_unit_test_setup_teardown(test_longer_keys_end_in_zeros, up, down),
 	};
 
 	return cmocka_run_group_tests_name("rss", tests, setup, teardown);
