@@ -324,8 +324,7 @@ static void test_candidate_is_never_missed(void **state)
 	}
 	assert_true(translated > 1000);
 	assert_true(spared > 1000);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 static bool is_wanted(const void *ctx, uint32_t rule)

@@ -8,13 +8,6 @@
 #define FLOWS	50
 #define CHANGES 2000
 
-static void base(struct lab *lab)
-{
-	lab_init(lab);
-	lab_base(lab);
-	lab_load(lab);
-}
-
 /* Flow i's packet, outwards or back, as its look-up leaves it. */
 static struct nat_pkt look(struct lab *lab, unsigned i, bool back)
 {
@@ -71,7 +64,7 @@ static void test_each_direction_keeps_its_own(void **state)
 	struct lab lab;
 
 	(void)state;
-	base(&lab);
+	lab_start(&lab);
 	begin(&lab, 0);
 	begin(&lab, 1);
 	assert_int_equal(hop(&lab, 0, false), 0);
@@ -83,8 +76,7 @@ static void test_each_direction_keeps_its_own(void **state)
 	assert_int_equal(hop(&lab, 0, false), 7);
 	assert_int_equal(hop(&lab, 0, true), 32767);
 	assert_int_equal(hop(&lab, 1, false), 0);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 static void test_forgetting_takes_both_directions(void **state)
@@ -92,7 +84,7 @@ static void test_forgetting_takes_both_directions(void **state)
 	struct lab lab;
 
 	(void)state;
-	base(&lab);
+	lab_start(&lab);
 	begin(&lab, 0);
 	keep(&lab, 0, false, 7);
 	keep(&lab, 0, true, 8);
@@ -103,8 +95,7 @@ static void test_forgetting_takes_both_directions(void **state)
 	keep(&lab, 0, false, 9);
 	assert_int_equal(hop(&lab, 0, false), 9);
 	assert_int_equal(hop(&lab, 0, true), 0);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 static void test_a_session_in_an_old_ones_record_keeps_nothing_of_it(void **state)
@@ -114,14 +105,13 @@ static void test_a_session_in_an_old_ones_record_keeps_nothing_of_it(void **stat
 	struct lab lab;
 
 	(void)state;
-	base(&lab);
+	lab_start(&lab);
 	begin(&lab, 0);
 	keep(&lab, 0, false, 7);
 	assert_int_equal(nat_session_clear(lab.nat, &all, &cursor, 1000), 1);
 	begin(&lab, 0);
 	assert_int_equal(hop(&lab, 0, false), 0);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 /* Against an oracle, through many times as many changes as there are generations; some sessions
@@ -134,7 +124,7 @@ static void test_no_hop_outlives_a_change_of_routes_however_many_there_are(void 
 	struct lab lab;
 
 	(void)state;
-	base(&lab);
+	lab_start(&lab);
 	for (unsigned i = 0; i < FLOWS; i++)
 		begin(&lab, i);
 	for (unsigned c = 1; c <= CHANGES; c++) {
@@ -162,8 +152,7 @@ static void test_no_hop_outlives_a_change_of_routes_however_many_there_are(void 
 		nat_worker_tick(lab.nat, lab.now, 7);
 	keep(&lab, 3, true, 77);
 	assert_int_equal(hop(&lab, 3, true), 77);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 int main(void)

@@ -4,18 +4,6 @@
  */
 #include "test_nat_lab.h"
 
-#define R1  "198.51.100.7"
-#define HOP "198.51.100.1"
-#define EXT "203.0.113.10"
-
-static void base(struct lab *lab)
-{
-	lab_init(lab);
-	lab_base(lab);
-	lab_static(lab);
-	lab_load(lab);
-}
-
 /* The quoted IPv4 header's checksum is right for what it says. */
 static void assert_quote_sum(struct packet e)
 {
@@ -55,15 +43,14 @@ static void test_error_about_udp_keeps_hop_and_mapping_C19_I2_I3_I6(void **state
 	struct packet p;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	error_round(&lab, packet_udp("10.0.0.2", 33000, R1, 33434, "probe"), 0, HOP);
 	p = packet_udp("10.0.0.2", 33000, R1, 33434, "next");
 	assert_translates(&lab, INSIDE, p);
 	assert_from(p, EXT, 33000);
 	free(p.b);
 	assert_int_equal(lab_sessions(&lab), 1);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 static void test_error_quotes_of_every_protocol_and_length_C21_I2(void **state)
@@ -71,7 +58,7 @@ static void test_error_quotes_of_every_protocol_and_length_C21_I2(void **state)
 	struct lab lab;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	for (unsigned k = 0; k < 2; k++) {
 		/* the second host's ports and identifiers are changed */
 		const char *host = k ? "10.0.0.3" : "10.0.0.2";
@@ -85,8 +72,7 @@ static void test_error_quotes_of_every_protocol_and_length_C21_I2(void **state)
 		error_round(&lab, packet_udp("10.0.0.50", 5000 + k, R1, 53, "static"), 28, HOP);
 		error_round(&lab, packet_icmp("10.0.0.50", R1, 8, 9 + k, 3, "static"), 0, HOP);
 	}
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 static void test_error_quote_with_odd_length_and_options_I2(void **state)
@@ -95,7 +81,7 @@ static void test_error_quote_with_odd_length_and_options_I2(void **state)
 	struct packet p = packet_ip(IPPROTO_UDP, "10.0.0.2", R1, 32, 13);
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	set16(p.b + 32, 5001);
 	set16(p.b + 34, 53);
 	set16(p.b + 36, 13);
@@ -111,7 +97,7 @@ static void test_error_about_gre_by_address_only_I2(void **state)
 	struct packet p = packet_ip(47, "10.0.0.2", R1, 20, 8);
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	memset(p.b + 20, 0x5a, 8);
 	packet_seal(p);
 	error_round(&lab, p, 0, HOP);
@@ -124,7 +110,7 @@ static void test_quoted_udp_without_checksum_stays_without_I2_K2(void **state)
 	struct packet p = packet_udp("10.0.0.2", 5000, R1, 53, "x");
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	set16(p.b + 26, 0);
 	error_round(&lab, p, 0, HOP);
 	lab_free(&lab);
@@ -136,7 +122,7 @@ static void test_fragmentation_needed_keeps_its_mtu_C21(void **state)
 	struct packet p = packet_tcp("10.0.0.2", 42100, R1, 443, SYN, 1, 0, "long segment"), e;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	assert_translates(&lab, INSIDE, p);
 	set16(p.b + 2, 1500); /* more than is quoted */
 	set16(p.b + 10, right_ip(p.b));
@@ -160,7 +146,7 @@ static void test_bytes_behind_the_quoted_datagram_are_not_its_own(void **state)
 	struct packet p = packet_tcp("10.0.0.2", 42100, R1, 443, SYN, 1, 0, "0123456789"), e;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	assert_translates(&lab, INSIDE, p);
 	/* a datagram of 8 bytes, it says; what follows may be an extension (RFC 4884) */
 	set16(p.b + 2, 28);
@@ -182,7 +168,7 @@ static void test_error_from_inside_hides_inside_addresses_I2(void **state)
 	struct packet p, q, before;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	for (unsigned k = 0; k < 2; k++) {
 		/* to a static host, to a forwarded port, and an answer to a mapping */
 		p = packet_udp(R1, 700, "203.0.113.50", 53, "x");
@@ -234,7 +220,7 @@ static void test_error_about_a_hairpin_packet_I2_M9(void **state)
 	struct packet p, e, before;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	p = packet_tcp("10.0.0.2", 50000, EXT, 8080, SYN, 1, 0, "");
 	before = packet_copy(p);
 	assert_translates(&lab, INSIDE, p);
@@ -259,7 +245,7 @@ static void test_which_errors_to_trust_C23_I4(void **state)
 		      original = packet_copy(p);
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	assert_translates(&lab, INSIDE, p);
 	/* bad ICMP sum */
 	e = packet_error(HOP, EXT, 3, 3, p, p.len);
@@ -305,7 +291,7 @@ static void test_malformed_quotes_are_refused(void **state)
 	struct packet p = packet_udp("10.0.0.2", 7230, R1, 33600, "probe"), e;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	assert_translates(&lab, INSIDE, p);
 	/* too short: no header, no ports, 7 bytes of transport header */
 	for (unsigned n = 0; n < 28; n++) {
@@ -345,7 +331,7 @@ static void test_errors_that_concern_no_translation_pass(void **state)
 	struct packet q = packet_udp("203.0.113.1", 5, R1, 6, "from the router itself"), e;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	e = packet_error(HOP, "203.0.113.1", 3, 3, q, q.len);
 	assert_int_equal(lab_send(&lab, OUTSIDE, e), NAT_PASS);
 	free(e.b);
@@ -368,7 +354,7 @@ static void test_error_neither_prolongs_nor_ends_a_session_I3(void **state)
 	struct packet p = packet_udp("10.0.0.2", 5000, R1, 53, "x"), e;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	assert_translates(&lab, INSIDE, p);
 	lab_wait(&lab, 200);
 	e = packet_error(HOP, EXT, 3, 1, p, 28);
@@ -394,7 +380,7 @@ static void test_message_cut_by_a_segment_boundary(void **state)
 
 	(void)state;
 	lab_alone = true;
-	base(&lab);
+	lab_start_static(&lab);
 	assert_translates(&lab, INSIDE, p);
 	e = packet_error(HOP, EXT, 3, 3, p, p.len);
 	k = lab_parse(&lab, OUTSIDE, e);
@@ -431,7 +417,7 @@ static void test_random_quotes_do_no_harm(void **state)
 	unsigned translated = 0;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	sent[0] = packet_udp("10.0.0.2", 5000, R1, 53, "x");
 	sent[1] = packet_tcp("10.0.0.2", 5000, R1, 80, SYN, 1, 0, "payload");
 	sent[2] = packet_icmp("10.0.0.2", R1, 8, 5000, 1, "ping");
@@ -465,8 +451,7 @@ static void test_random_quotes_do_no_harm(void **state)
 	assert_int_equal(lab_sessions(&lab), 3);
 	for (unsigned k = 0; k < 3; k++)
 		free(sent[k].b);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 static void test_random_transport_headers_do_no_harm(void **state)
@@ -476,7 +461,7 @@ static void test_random_transport_headers_do_no_harm(void **state)
 	uint64_t seed = 99;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	for (unsigned i = 0; i < 60000; i++) {
 		unsigned n = lab_rand(&seed) % 40, from_outside = lab_rand(&seed) % 2;
 		struct packet p =
@@ -492,8 +477,7 @@ static void test_random_transport_headers_do_no_harm(void **state)
 		assert_int_equal(get16(p.b + 10), right_ip(p.b));
 		free(p.b);
 	}
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 int main(void)

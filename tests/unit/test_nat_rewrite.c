@@ -6,17 +6,6 @@
  */
 #include "test_nat_lab.h"
 
-#define R1  "198.51.100.7"
-#define EXT "203.0.113.10"
-
-static void base(struct lab *lab)
-{
-	lab_init(lab);
-	lab_base(lab);
-	lab_static(lab);
-	lab_load(lab);
-}
-
 /* Sets the two bytes at `at` so that the sum of the sealed packet, as it leaves with another
  * source, comes out as zero. */
 static void make_zero_after(struct packet p, const char *new_src, unsigned at, unsigned check_at)
@@ -42,7 +31,7 @@ static void test_ip_checksum_that_becomes_zero_is_sent_as_zero_C01_K1(void **sta
 	unsigned zeros = 0;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	for (unsigned id = 0; id < 65536; id++) {
 		struct packet p = packet_udp("10.0.0.2", 5000, R1, 53, "x");
 
@@ -64,7 +53,7 @@ static void test_udp_checksum_that_becomes_zero_is_sent_as_ffff_C03_K2(void **st
 	struct packet p = packet_udp("10.0.0.2", 5200, R1, 5200, "data");
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	make_zero_after(p, EXT, 28, 6);
 	assert_translates(&lab, INSIDE, p);
 	assert_int_equal(get16(p.b + 26), 0xffff);
@@ -86,7 +75,7 @@ static void test_udp_without_checksum_stays_without_C04_K2(void **state)
 	struct packet p = packet_udp("10.0.0.2", 5300, R1, 5300, "data");
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	set16(p.b + 26, 0);
 	assert_translates(&lab, INSIDE, p);
 	assert_from(p, EXT, 5300);
@@ -108,7 +97,7 @@ static void test_tcp_checksum_zero_is_a_value_like_any_other_C05(void **state)
 	struct packet p = packet_tcp("10.0.0.2", 40000, R1, 443, SYN, 1, 0, "");
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	assert_translates(&lab, INSIDE, p);
 	free(p.b);
 	p = packet_tcp("10.0.0.2", 40000, R1, 443, ACK | PSH, 2, 1, "xxyyzz");
@@ -159,7 +148,7 @@ static void test_bytes_behind_the_datagram_do_not_matter_C09_K5(void **state)
 	struct packet p = packet_udp("10.0.0.2", 5900, R1, 5900, "x"), padded = {malloc(46), 46};
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	memset(padded.b, 0xee, 46);
 	memcpy(padded.b, p.b, p.len);
 	padded.len = p.len; /* what the parser makes of it */
@@ -177,7 +166,7 @@ static void test_options_move_the_transport_header_C12_K4(void **state)
 	struct lab lab;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	for (unsigned ihl = 20; ihl <= 60; ihl += 4) {
 		struct packet p = packet_ip(IPPROTO_UDP, "10.0.0.2", R1, ihl, 12), before;
 
@@ -212,7 +201,7 @@ static void test_static_changes_tcp_and_udp_sums_but_not_icmp_C15_K7(void **stat
 	struct packet p = packet_tcp("10.0.0.50", 7000, R1, 80, SYN, 1, 0, ""), before;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	assert_translates(&lab, INSIDE, p);
 	assert_from(p, "203.0.113.50", 7000);
 	assert_sums(p);
@@ -268,7 +257,7 @@ static void test_damaged_packets_stay_exactly_as_damaged_C16_K3(void **state)
 	uint64_t seed = 3;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	for (unsigned i = 0; i < 2000; i++) {
 		struct packet p =
 			i % 2 ? packet_udp("10.0.0.2", 6600, R1, 6600, "payload bytes")
@@ -296,7 +285,7 @@ static void test_damaged_ip_header_checksum_stays_damaged_K3(void **state)
 	struct packet p = packet_udp("10.0.0.2", 6600, R1, 6600, "x");
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	set16(p.b + 10, get16(p.b + 10) ^ 0x0400);
 	assert_translates(&lab, INSIDE, p);
 	assert_int_not_equal(get16(p.b + 10), right_ip(p.b));
@@ -310,7 +299,7 @@ static void test_udplite_dccp_and_sctp_K9(void **state)
 	struct packet p, before;
 
 	(void)state;
-	base(&lab);
+	lab_start_static(&lab);
 	p = packet_ip(136, "10.0.0.2", R1, 20, 20);
 	set16(p.b + 20, 5000);
 	set16(p.b + 22, 53);
@@ -368,7 +357,7 @@ static void test_burst_lookup_finds_every_packet_of_a_mixed_burst(void **state)
 
 	(void)state;
 	lab_alone = true;
-	base(&lab);
+	lab_start_static(&lab);
 	for (unsigned i = 0; i < 64; i++) {
 		char src[32];
 
@@ -401,8 +390,7 @@ static void test_burst_lookup_finds_every_packet_of_a_mixed_burst(void **state)
 		free(p[i].b);
 	}
 	assert_int_equal(hits, 60);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 	lab_alone = false;
 }
 
@@ -756,8 +744,7 @@ static void run_model(uint64_t seed, unsigned steps)
 			assert_int_equal(lab_stats(&lab).mappings, mappings);
 		}
 	}
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 	free(mo);
 }
 

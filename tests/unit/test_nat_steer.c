@@ -8,8 +8,6 @@
 
 #include "nat_shared.h"
 
-#define R1 "198.51.100.7"
-
 /* ---- hash ------------------------------------------------------------------------------------ */
 
 struct tuple {
@@ -218,8 +216,7 @@ static void test_answers_come_to_the_hosts_worker(void **state)
 			assert_true(
 				at_its_worker(&lab, out(&lab, IPPROTO_UDP, host, sport), &seed));
 		}
-		lab_drain(&lab);
-		lab_free(&lab);
+		lab_end(&lab);
 	}
 }
 
@@ -240,8 +237,7 @@ static void test_chosen_ports_keep_range_and_parity_M4_M5(void **state)
 		kept += port == sport;
 	}
 	assert_in_range(kept, 0, 10);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 /* Whoever knows the worker knows nothing more of a port. */
@@ -289,8 +285,7 @@ static void test_one_host_can_have_every_port(void **state)
 		p = packet_tcp("10.0.0.2", 30000, R1, 443, SYN, 1, 0, "");
 		assert_drops(&lab, INSIDE, p, nat_pool_exhausted);
 		free(p.b);
-		lab_drain(&lab);
-		lab_free(&lab);
+		lab_end(&lab);
 	}
 }
 
@@ -312,8 +307,7 @@ static void test_preservation_comes_first_M4(void **state)
 		assert_true(at_its_worker(&lab, out(&lab, IPPROTO_TCP, 60 + i % 50, sport), &seed));
 	}
 	assert_in_range(kept, 480, 500); /* a few were chosen for others before */
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 /* An ICMP identifier is nothing that a device hashes: all are alike. */
@@ -336,8 +330,7 @@ static void test_identifiers_are_not_steered(void **state)
 		free(p.b);
 	}
 	assert_int_equal(groups, NAT_PORT_GROUPS);
-	lab_drain(&lab);
-	lab_free(&lab);
+	lab_end(&lab);
 }
 
 static void test_without_steering_all_ports_are_alike(void **state)

@@ -18,7 +18,6 @@
 #define HI	  2127 /* of the pool */
 #define IN_HI	  2015 /* of the hosts */
 #define ROUNDS	  60000
-#define R1	  "198.51.100.7"
 
 struct net {
 	struct nat_shared *shared;
