@@ -329,6 +329,11 @@ static void j_route_each(void *ctx, bool (*fn)(void *arg, const struct fwd_route
 	BELOW((struct journal *)ctx, route_each, fn, arg);
 }
 
+static void j_route_expect(void *ctx, uint32_t routes, uint32_t nets)
+{
+	BELOW((struct journal *)ctx, route_expect, routes, nets);
+}
+
 static int j_commit(void *ctx, struct fwd_err *err)
 {
 	return BELOW((struct journal *)ctx, commit, err);
@@ -352,6 +357,7 @@ static const struct net_ops journal_ops = {
 	.route_del = j_route_del,
 	.route_get = j_route_get,
 	.route_each = j_route_each,
+	.route_expect = j_route_expect,
 	.commit = j_commit,
 };
 

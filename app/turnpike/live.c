@@ -155,6 +155,12 @@ static void l_route_each(void *ctx, bool (*fn)(void *arg, const struct fwd_route
 	fwd_route_each(only_static, &each);
 }
 
+static void l_route_expect(void *ctx, uint32_t routes, uint32_t nets)
+{
+	(void)ctx;
+	fwd_route_expect(routes, nets);
+}
+
 static int l_commit(void *ctx, struct fwd_err *err)
 {
 	(void)ctx;
@@ -179,6 +185,7 @@ static const struct net_ops live_ops = {
 	.route_del = l_route_del,
 	.route_get = l_route_get,
 	.route_each = l_route_each,
+	.route_expect = l_route_expect,
 	.commit = l_commit,
 };
 

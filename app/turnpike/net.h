@@ -52,7 +52,9 @@ struct net_ops {
 	int (*route_del)(void *ctx, struct fwd_prefix prefix, struct fwd_err *err);
 	int (*route_get)(void *ctx, struct fwd_prefix prefix,
 			 struct fwd_route *out); /* static ones */
+	/* by address, then by length */
 	void (*route_each)(void *ctx, bool (*fn)(void *arg, const struct fwd_route *r), void *arg);
+	void (*route_expect)(void *ctx, uint32_t routes, uint32_t nets);
 
 	int (*commit)(void *ctx, struct fwd_err *err);
 };

@@ -92,49 +92,23 @@ static void put_neighs(struct buf *b, const struct router *r, const struct net_i
 /* ---- routes ---------------------------------------------------------------------------------- */
 
 struct routes {
-	uint64_t *key; /* prefix, so that numbers sort as prefixes do */
-	size_t n, cap;
+	struct buf *b;
+	const struct router *r;
 };
 
-static bool add_route(void *arg, const struct fwd_route *r)
+static bool put_route(void *arg, const struct fwd_route *route)
 {
 	struct routes *all = arg;
 
-	if (all->n == all->cap) {
-		size_t cap = all->cap > 0 ? all->cap * 2 : 1024;
-		uint64_t *key = realloc(all->key, cap * sizeof(*key));
-
-		if (key == NULL)
-			return false;
-		all->key = key;
-		all->cap = cap;
-	}
-	all->key[all->n++] = (uint64_t)ntohl(r->prefix.addr_be) << 8 | r->prefix.len;
-	return true;
-}
-
-static int by_key(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
+	lines_route(all->b, route, &all->r->net);
+	return !all->b->failed;
 }
 
 static void put_routes(struct buf *b, const struct router *r)
 {
-	struct routes all = {0};
-	struct fwd_route route;
+	struct routes all = {b, r};
 
-	NET(r, route_each, add_route, &all);
-	if (all.n > 0)
-		qsort(all.key, all.n, sizeof(all.key[0]), by_key);
-	for (size_t i = 0; i < all.n; i++) {
-		struct fwd_prefix p = {htonl((uint32_t)(all.key[i] >> 8)), (uint8_t)all.key[i]};
-
-		if (NET(r, route_get, p, &route) == 0)
-			lines_route(b, &route, &r->net);
-	}
-	free(all.key);
+	NET(r, route_each, put_route, &all);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -29,6 +29,7 @@ struct shadow {
 	unsigned n_neigh;
 	struct entry *route;
 	uint32_t n_routes, cap_routes; /* graves included */
+	bool sorted;		       /* routes stand as s_route_each() gives them */
 	uint32_t *slot;		       /* hash of prefix -> route + 1; a power of two */
 	uint32_t n_slots;
 };
@@ -95,8 +96,28 @@ static void put_slot(struct shadow *s, uint32_t r)
 	s->slot[i & (s->n_slots - 1)] = r + 1;
 }
 
+static int by_prefix(const void *a, const void *b)
+{
+	const struct fwd_prefix *x = &((const struct entry *)a)->prefix;
+	const struct fwd_prefix *y = &((const struct entry *)b)->prefix;
+
+	if (x->addr_be != y->addr_be)
+		return ntohl(x->addr_be) < ntohl(y->addr_be) ? -1 : 1;
+	return (int)x->len - (int)y->len;
+}
+
+static void sort_routes(struct shadow *s)
+{
+	qsort(s->route, s->n_routes, sizeof(*s->route), by_prefix);
+	memset(s->slot, 0, s->n_slots * sizeof(*s->slot));
+	for (uint32_t r = 0; r < s->n_routes; r++)
+		put_slot(s, r);
+	s->sorted = true;
+}
+
 static struct entry *new_route(struct shadow *s, struct fwd_prefix p)
 {
+	s->sorted = false;
 	if (s->n_routes == s->cap_routes) {
 		uint32_t cap = s->cap_routes > 0 ? s->cap_routes * 2 : 64;
 		struct entry *routes = realloc(s->route, cap * sizeof(*routes));
@@ -487,13 +508,13 @@ static int resolve_via(const struct shadow *s, struct fwd_via *via, struct fwd_e
 	int best = -1;
 	char gw[16];
 
-	text_put_ip4(gw, via->gw_be);
 	for (unsigned i = 0; i < s->n_addresses; i++) {
 		const struct fwd_address *a = &s->address[i];
 
 		if (is_taken(a, via->gw_be))
 			return fail(err, -EINVAL,
-				    "gateway %s is the router itself, or no host's address", gw);
+				    "gateway %s is the router itself, or no host's address",
+				    text_put_ip4(gw, via->gw_be));
 		if (!in_prefix(via->gw_be, a) ||
 		    (via->iface != FWD_IFACE_NONE && a->iface != via->iface))
 			continue;
@@ -501,7 +522,8 @@ static int resolve_via(const struct shadow *s, struct fwd_via *via, struct fwd_e
 			best = (int)i;
 	}
 	if (best < 0)
-		return fail(err, -ENETUNREACH, "gateway %s is in no connected prefix", gw);
+		return fail(err, -ENETUNREACH, "gateway %s is in no connected prefix",
+			    text_put_ip4(gw, via->gw_be));
 	via->iface = s->address[best].iface;
 	return 0;
 }
@@ -513,7 +535,6 @@ static int s_route_add(void *ctx, const struct fwd_route *r, struct fwd_err *err
 	struct entry *e = find_route(s, r->prefix);
 	char p[20];
 
-	text_put_prefix(p, r->prefix.addr_be, r->prefix.len);
 	for (unsigned i = 0; i < r->n_via; i++) {
 		int ret;
 
@@ -526,10 +547,12 @@ static int s_route_add(void *ctx, const struct fwd_route *r, struct fwd_err *err
 		const struct fwd_address *a = &s->address[i];
 
 		if (a->len == r->prefix.len && in_prefix(r->prefix.addr_be, a))
-			return fail(err, -EADDRINUSE, "%s is connected to '%s'", p,
+			return fail(err, -EADDRINUSE, "%s is connected to '%s'",
+				    text_put_prefix(p, r->prefix.addr_be, r->prefix.len),
 				    s->iface[a->iface].conf.name);
 		if (r->prefix.len == 32 && is_taken(a, r->prefix.addr_be))
-			return fail(err, -EADDRINUSE, "%s is the router's own, on '%s'", p,
+			return fail(err, -EADDRINUSE, "%s is the router's own, on '%s'",
+				    text_put_prefix(p, r->prefix.addr_be, r->prefix.len),
 				    s->iface[a->iface].conf.name);
 	}
 	if (e != NULL && e->n_via > 0) {
@@ -540,7 +563,8 @@ static int s_route_add(void *ctx, const struct fwd_route *r, struct fwd_err *err
 
 			same = v.gw_be == via[i].gw_be && v.iface == via[i].iface;
 		}
-		return fail(err, same ? -EEXIST : -EADDRINUSE, "route %s exists", p);
+		return fail(err, same ? -EEXIST : -EADDRINUSE, "route %s exists",
+			    text_put_prefix(p, r->prefix.addr_be, r->prefix.len));
 	}
 	if (e == NULL)
 		e = new_route(s, r->prefix);
@@ -584,6 +608,8 @@ static void s_route_each(void *ctx, bool (*fn)(void *arg, const struct fwd_route
 	struct shadow *s = ctx;
 	struct fwd_route out;
 
+	if (!s->sorted && s->n_routes > 0)
+		sort_routes(s);
 	for (uint32_t r = 0; r < s->n_routes; r++) {
 		if (s->route[r].n_via == 0)
 			continue;
@@ -591,6 +617,13 @@ static void s_route_each(void *ctx, bool (*fn)(void *arg, const struct fwd_route
 		if (!fn(arg, &out))
 			return;
 	}
+}
+
+static void s_route_expect(void *ctx, uint32_t routes, uint32_t nets)
+{
+	(void)ctx;
+	(void)routes;
+	(void)nets;
 }
 
 static int s_commit(void *ctx, struct fwd_err *err)
@@ -618,6 +651,7 @@ static const struct net_ops shadow_ops = {
 	.route_del = s_route_del,
 	.route_get = s_route_get,
 	.route_each = s_route_each,
+	.route_expect = s_route_expect,
 	.commit = s_commit,
 };
 

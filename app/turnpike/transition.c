@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From what the running router is to what a file describes. See transition.h. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +21,14 @@ struct plan {
 	enum fate fate[FWD_MAX_IFACES]; /* by the running router's ids */
 	bool in_use[FWD_MAX_IFACES]; /* closing before the rest: its device is wanted elsewhere */
 	bool opened[FWD_MAX_IFACES]; /* by want's ids */
+	int live_of[FWD_MAX_IFACES]; /* the running router's ids by want's, where there is one */
 	struct cli_error *e;
 	struct fwd_err err;
 	/* routes to take away, found while the running ones are walked */
 	struct fwd_prefix *route;
 	size_t n_routes, cap_routes;
+	uint32_t n_wanted; /* routes; n_nets: /24 networks with longer ones among them */
+	uint32_t n_nets, last_net;
 	/* prefixes of addresses that go: routes by gateways in them go first and come back */
 	struct fwd_address *leaving;
 	unsigned n_leaving;
@@ -473,18 +477,21 @@ static bool add_neighs(struct plan *p)
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
+/* There may be a million routes: their interfaces are found by name once. */
+static void map_ifaces(struct plan *p)
+{
+	for (unsigned i = 0; i < FWD_MAX_IFACES; i++)
+		p->live_of[i] = live_id_of(p, (uint16_t)i);
+}
+
 static bool same_route(const struct plan *p, const struct fwd_route *live,
 		       const struct fwd_route *want)
 {
-	struct net_iface a, b;
-
 	if (live->n_via != want->n_via)
 		return false;
 	for (unsigned i = 0; i < live->n_via; i++) {
 		if (live->via[i].gw_be != want->via[i].gw_be ||
-		    NET(p->live, iface_get, live->via[i].iface, &a) != 0 ||
-		    NET(p->want, iface_get, want->via[i].iface, &b) != 0 ||
-		    strcmp(a.conf.name, b.conf.name) != 0)
+		    live->via[i].iface != p->live_of[want->via[i].iface])
 			return false;
 	}
 	return true;
@@ -523,8 +530,23 @@ static bool find_route_to_remove(void *arg, const struct fwd_route *r)
 	return true;
 }
 
+static bool count_route(void *arg, const struct fwd_route *want)
+{
+	struct plan *p = arg;
+	uint32_t net = ntohl(want->prefix.addr_be) >> 8;
+
+	p->n_wanted++;
+	if (want->prefix.len > 24 && (p->n_nets == 0 || net != p->last_net)) {
+		p->n_nets++;
+		p->last_net = net;
+	}
+	return true;
+}
+
 static bool remove_routes(struct plan *p)
 {
+	map_ifaces(p);
+	NET(p->want, route_each, count_route, p);
 	NET(p->live, route_each, find_route_to_remove, p);
 	if (p->failed)
 		return give_up(p, -ENOMEM, "");
@@ -545,7 +567,7 @@ static bool add_route(void *arg, const struct fwd_route *want)
 	int ret;
 
 	for (unsigned i = 0; i < r.n_via; i++) {
-		int id = live_id_of(p, want->via[i].iface);
+		int id = p->live_of[want->via[i].iface];
 
 		if (id < 0) {
 			p->failed = true;
@@ -564,6 +586,8 @@ static bool add_route(void *arg, const struct fwd_route *want)
 
 static bool add_routes(struct plan *p)
 {
+	map_ifaces(p);
+	NET(p->live, route_expect, p->n_wanted, p->n_nets);
 	NET(p->want, route_each, add_route, p);
 	return !p->failed;
 }

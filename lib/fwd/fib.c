@@ -265,6 +265,19 @@ int fib_set(uint32_t ip, uint8_t len, uint32_t nh)
 	return 0;
 }
 
+void fib_expect(uint32_t n, uint32_t nets)
+{
+	uint32_t size = fib.size, tbl8 = fib.tbl8;
+
+	while (size < fib.max_size && size < n)
+		size = RTE_MIN(size * FIB_GROWTH, fib.max_size);
+	while (tbl8 < FIB_TBL8 && tbl8 - FIB_TBL8_SPARE < nets)
+		tbl8 = RTE_MIN(tbl8 * FIB_GROWTH, (uint32_t)FIB_TBL8);
+	if ((size > fib.size || tbl8 > fib.tbl8) && (fib.standby || rebuild() == 0) &&
+	    grow(size, tbl8))
+		fib.no_memory = false; /* in small steps it may go further */
+}
+
 int fib_unset(uint32_t ip, uint8_t len)
 {
 	int rc;

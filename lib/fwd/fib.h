@@ -29,6 +29,9 @@ void fib_fini(void);
 /* Adds a prefix or changes its next hop (never 0). -ENOSPC when the table is full, with nothing
  * changed. */
 int fib_set(uint32_t ip, uint8_t len, uint32_t nh);
+/* Room for so many prefixes, and for so many /24 networks with longer ones, in one step; where
+ * there is memory for it. */
+void fib_expect(uint32_t n, uint32_t nets);
 /* -ENOENT when it isn't there. */
 int fib_unset(uint32_t ip, uint8_t len);
 /* Why the last fib_set() found the table full. */

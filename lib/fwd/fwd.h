@@ -300,6 +300,9 @@ int fwd_route_lookup(uint32_t addr_be, struct fwd_route *out); /* longest match;
 void fwd_route_each(bool (*fn)(void *arg, const struct fwd_route *r),
 		    void *arg); /* all types, in prefix order */
 uint32_t fwd_route_count(void); /* static ones */
+/* There will be so many static routes, and so many /24 networks with prefixes longer than /24 among
+ * them: the table is given room for them in one step, where there is memory. */
+void fwd_route_expect(uint32_t routes, uint32_t nets);
 
 /* ---- translation ----------------------------------------------------------------------------- */
 

@@ -33,6 +33,11 @@ uint32_t fwd_route_count(void)
 	return n_static;
 }
 
+void fwd_route_expect(uint32_t routes, uint32_t nets)
+{
+	fib_expect(RTE_MIN(routes, max_static), nets);
+}
+
 /* ---- what a prefix is ------------------------------------------------------------------------ */
 
 static enum fwd_route_type type_of(uint32_t ip, uint8_t len, uint32_t nh)

@@ -845,6 +845,42 @@ static void test_no_memory_for_more_routes(void **state)
 	assert_int_equal(worker_lookup(IP(64, 0, 4, 1))->addr_be, IP(10, 0, 0, 2));
 }
 
+/* What was expected has its room, whatever becomes of memory afterwards; more than there is memory
+ * for is not expected in vain. */
+static void test_expected_routes_have_their_room(void **state)
+{
+	void *hog[64];
+	unsigned n_hogs = 0;
+
+	(void)state;
+	fwd_route_expect(60000, 5000);
+	while (n_hogs < RTE_DIM(hog) && (hog[n_hogs] = rte_malloc("hog", 32 << 20, 0)))
+		n_hogs++;
+	fwd_route_expect(1000000, FIB_TBL8);
+	for (unsigned n = 0; n < 60000; n++) {
+		uint32_t ip = 0x40000000u + (n << 9) + (n % 12 ? 0 : 128);
+
+		assert_int_equal(add_route(rte_cpu_to_be_32(ip), n % 12 ? 24 : 25, IP(10, 0, 0, 2)),
+				 0);
+	}
+	commit();
+	assert_true(fib_copies_equal());
+	assert_int_equal(worker_lookup(rte_cpu_to_be_32(0x40000000u + (59999u << 9)))->addr_be,
+			 IP(10, 0, 0, 2));
+	assert_int_equal(worker_lookup(rte_cpu_to_be_32(0x40000000u + 128))->addr_be,
+			 IP(10, 0, 0, 2));
+	assert_int_equal(worker_lookup(rte_cpu_to_be_32(0x40000000u))->type, NH_NONE);
+	while (n_hogs)
+		rte_free(hog[--n_hogs]);
+	/* fewer change nothing, and what there is stays in it when room is made for more */
+	fwd_route_expect(10, 0);
+	fwd_route_expect(100000, 6000);
+	commit();
+	assert_true(fib_copies_equal());
+	assert_int_equal(worker_lookup(rte_cpu_to_be_32(0x40000000u + 128))->addr_be,
+			 IP(10, 0, 0, 2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -865,6 +901,8 @@ int main(void)
 						down),
 		cmocka_unit_test_setup_teardown(test_table_grows, up_large, down),
 		cmocka_unit_test_setup_teardown(test_no_memory_for_more_routes, up_huge, down),
+		cmocka_unit_test_setup_teardown(test_expected_routes_have_their_room, up_huge,
+						down),
 		cmocka_unit_test_setup_teardown(test_steered_queues_are_polled_by_the_owners,
 						up_two_workers, down_two_workers),
 		cmocka_unit_test_setup_teardown(test_queues_go_round_the_workers, up_two_workers,
