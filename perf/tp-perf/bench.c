@@ -418,10 +418,9 @@ static bool prepare_segments(const struct options *o)
 	bench.segments = true;
 	if (!segments_build(o, bench.pool))
 		return false;
-	router_gro(GRO_OFF);
+	router_gro(o, GRO_OFF);
 	segments_establish(through_router);
-	router_gro(GRO_CUT);
-	segments_feed();
+	router_gro(o, GRO_CUT);
 	return true;
 }
 
@@ -605,11 +604,19 @@ void bench_measure(const struct options *o, struct result *r,
 	}
 }
 
+/* What a slice left waiting goes on, by what was set for that slice. */
+static void let_go(void)
+{
+	segments_feed(false);
+	through_router();
+	segments_feed(true);
+}
+
 /* Off, TSO and cut by turns. All counts are of segments as they came in. */
 void bench_measure_gro(const struct options *o, struct result r[GRO_KINDS])
 {
 	uint64_t hz = rte_get_tsc_hz(), start = rte_get_tsc_cycles();
-	unsigned payload = (unsigned)(o->frame - SEGMENTS_HEADERS);
+	unsigned payload = segments_payload(o);
 	turn_fn turn = forward_turn(o->mode), io = forward_turn(MODE_IO);
 	static struct series stages[GRO_KINDS][STAGES];
 	struct rates rates[GRO_KINDS] = {0}, io_rates = {0};
@@ -629,17 +636,21 @@ void bench_measure_gro(const struct options *o, struct result r[GRO_KINDS])
 		out = slice(io, SLICE_IO_MS, false, false);
 		rates_add(&io_rates, &out);
 		for (enum gro k = 0; k < GRO_KINDS; k++) {
-			uint64_t received = router_received(), summed = router_summed();
+			uint64_t received = router_received(), summed = router_summed(),
+				 merged = router_merged();
 
-			router_gro(k);
+			router_gro(o, k);
 			out = slice(turn, SLICE_MS, false, true);
 			rates_add(&rates[k], &out);
 			add_totals(&out);
 			r[k].slices++;
 			r[k].disturbed += out.disturbed;
+			let_go();
 			r[k].payload_received += (router_received() - received) * payload;
 			r[k].payload_summed += router_summed() - summed;
+			r[k].merged += router_merged() - merged;
 			stages_slice(stages[k]);
+			let_go();
 		}
 	}
 	rates_take(&io_rates, &io_cycles, &io_mpps, NULL);

@@ -20,6 +20,7 @@ struct result {
 	uint32_t sessions;
 	double bytes_per_session;
 	uint64_t payload_received, payload_summed;
+	uint64_t merged; /* mode gro: packets made of several segments */
 	enum gro gro;
 	unsigned slices,
 		disturbed; /* of the measured mode; disturbed: the kernel took the core meanwhile */

@@ -127,6 +127,12 @@ void options_usage(const char *program)
 	       "or "
 	       "cold (warm)\n"
 	       "  --rx-csum               mode gro: the device vouches for the checksums\n"
+	       "  --proto PROTO           mode gro: tcp or udp (tcp)\n"
+	       "  --train N               mode gro: segments of a flow that come in a row, 1 to %u "
+	       "(1)\n"
+	       "  --gro-timeout USEC      mode gro: how long segments may wait for the next burst, "
+	       "to 1000 (0);\n"
+	       "                          bursts are of 16 then, and of %u at most\n"
 	       "  --pcap FILE             send the IPv4 frames of a capture instead of flows, in "
 	       "their order\n"
 	       "  --write-pcap FILE       write the frames of these flows to a capture (for "
@@ -152,7 +158,7 @@ void options_usage(const char *program)
 	       "and nothing else\n"
 	       "  -h, --help              this text; EAL's options: %s --help\n",
 	       program, program, BURST_MAX, BURST_MAX, FLOWS_MAX, FRAME_MIN, FRAME_MAX, ROUTES_MAX,
-	       RULES_MAX, program);
+	       RULES_MAX, TRAIN_MAX, BURST_HELD, program);
 }
 
 static void __attribute__((noreturn, format(printf, 1, 2))) bad(const char *fmt, ...)
@@ -213,6 +219,9 @@ enum {
 	OPT_RULES,
 	OPT_PAYLOAD,
 	OPT_RX_CSUM,
+	OPT_PROTO,
+	OPT_TRAIN,
+	OPT_GRO_TIMEOUT,
 	OPT_PCAP,
 	OPT_WRITE_PCAP,
 	OPT_DURATION,
@@ -250,6 +259,9 @@ static const struct option longs[] = {
 	{"rules", required_argument, NULL, OPT_RULES},
 	{"payload", required_argument, NULL, OPT_PAYLOAD},
 	{"rx-csum", no_argument, NULL, OPT_RX_CSUM},
+	{"proto", required_argument, NULL, OPT_PROTO},
+	{"train", required_argument, NULL, OPT_TRAIN},
+	{"gro-timeout", required_argument, NULL, OPT_GRO_TIMEOUT},
 	{"pcap", required_argument, NULL, OPT_PCAP},
 	{"write-pcap", required_argument, NULL, OPT_WRITE_PCAP},
 	{"duration", required_argument, NULL, OPT_DURATION},
@@ -303,6 +315,7 @@ static void set(struct options *o, int option, const char *name, const char *arg
 		break;
 	case OPT_BURST:
 		o->burst = (uint16_t)number(name, arg, 10, 1, BURST_MAX);
+		o->burst_set = true;
 		break;
 	case OPT_RXQ:
 		o->rxq = (uint16_t)number(name, arg, 10, 1, 64);
@@ -352,6 +365,17 @@ static void set(struct options *o, int option, const char *name, const char *arg
 		break;
 	case OPT_RX_CSUM:
 		o->rx_csum = true;
+		break;
+	case OPT_PROTO:
+		o->udp = strcmp(arg, "udp") == 0;
+		if (!o->udp && strcmp(arg, "tcp") != 0)
+			bad("--proto takes tcp or udp, not '%s'", arg);
+		break;
+	case OPT_TRAIN:
+		o->train = (uint32_t)number(name, arg, 10, 1, TRAIN_MAX);
+		break;
+	case OPT_GRO_TIMEOUT:
+		o->gro_timeout_us = (uint32_t)number(name, arg, 10, 0, 1000);
 		break;
 	case OPT_PCAP:
 		o->pcap = arg;
@@ -444,8 +468,13 @@ static void check(const struct options *o, bool direction_set)
 		bad("mode gro goes out, by one worker, with connections of its own: no "
 		    "--direction, "
 		    "--nb-cores, --pcap");
-	if (o->mode != MODE_GRO && (o->payload_cold || o->rx_csum || o->rules == 0))
-		bad("--payload, --rx-csum and --rules 0 are for mode gro");
+	if (o->mode != MODE_GRO && (o->payload_cold || o->rx_csum || o->rules == 0 || o->udp ||
+				    o->train > 1 || o->gro_timeout_us > 0))
+		bad("--payload, --rx-csum, --proto, --train, --gro-timeout and --rules 0 are for "
+		    "mode gro");
+	if (o->gro_timeout_us > 0 && o->burst > BURST_HELD)
+		bad("--gro-timeout goes with bursts of %u at most: nothing waits of larger ones",
+		    BURST_HELD);
 	if (o->pcap != NULL && o->frame_set)
 		bad("--frame does not go with --pcap: frames are as long as in the capture");
 	if (o->pcap != NULL && o->mode == MODE_NAT44_SETUP)
@@ -473,6 +502,7 @@ void options_parse(struct options *o, int argc, char **argv)
 		.burst = BURST_MAX,
 		.routes = 1,
 		.rules = 1,
+		.train = 1,
 		.duration_s = 10,
 		.nb_cores = 1,
 		.total_num_mbufs = 16384,
@@ -514,6 +544,8 @@ void options_parse(struct options *o, int argc, char **argv)
 		o->frame = FRAME_MAX;
 	if (o->mode == MODE_GRO && !o->flows_set)
 		o->flows = 8;
+	if (o->gro_timeout_us > 0 && !o->burst_set)
+		o->burst = 16;
 	if (o->rxq == 0)
 		o->rxq = (uint16_t)o->nb_cores;
 	if (o->txq == 0)

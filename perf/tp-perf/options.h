@@ -9,11 +9,13 @@
 #include <stdint.h>
 
 #define BURST_MAX  64 /* what a worker takes at once */
+#define BURST_HELD 31 /* what a worker takes at once may wait for more (mode gro) */
 #define FRAME_MIN  60 /* bytes without FCS */
 #define FRAME_MAX  1514
 #define FLOWS_MAX  16000000
 #define ROUTES_MAX 1000000
 #define RULES_MAX  4096
+#define TRAIN_MAX  64
 #define LOADS_MAX  32
 
 enum mode {
@@ -25,7 +27,7 @@ enum mode {
 	MODE_NAT44,	  /* ... source translation, sessions there already */
 	MODE_NAT44_SETUP, /* ... source translation, each packet a new session */
 	MODE_STATIC,	  /* ... static 1:1 translation */
-	MODE_GRO,	  /* ... segments of TCP connections, merged and not, three results */
+	MODE_GRO,	  /* ... segments of TCP or UDP flows, merged and not, three results */
 	MODE_MIXED, /* ... source translation, IMIX frames, both directions, 1 % new sessions */
 	MODE_COUNT
 };
@@ -52,9 +54,11 @@ struct options {
 	uint16_t rxd, txd, rxq, txq;
 	uint64_t portmask;
 	uint32_t nat_timeout_s; /* of UDP, in mode mixed: how long its new sessions stay */
-	bool json, interactive, auto_start, frame_set, flows_set;
-	bool payload_cold,
-		rx_csum; /* mode gro: payloads from memory; the device vouches for checksums */
+	bool json, interactive, auto_start, frame_set, flows_set, burst_set;
+	/* mode gro: payloads from memory; the device vouches for checksums; UDP instead of TCP */
+	bool payload_cold, rx_csum, udp;
+	uint32_t train;		 /* mode gro: segments of a flow before it is another one's turn */
+	uint32_t gro_timeout_us; /* mode gro: how long segments may wait for the next burst */
 	const char *pcap, *write_pcap, *cmdline_file;
 	/* trials */
 	bool ndr, latency;

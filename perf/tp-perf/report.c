@@ -7,6 +7,7 @@
 
 #include "report.h"
 #include "router.h"
+#include "segments.h"
 
 static void line(FILE *out, const char *fill, const char *title)
 {
@@ -215,13 +216,15 @@ void report_gro_text(FILE *out, const struct options *o, const struct result r[G
 						     "cut again here"};
 
 	fprintf(out,
-		"\ngro: %u flow%s of %u-byte segments that take turns, %s, payloads %s%s, bursts "
-		"of "
-		"%u, 1 worker\n",
-		o->flows, o->flows > 1 ? "s" : "", o->frame - 54u,
-		o->rules > 0 ? "translated" : "routed",
+		"\ngro: %u %s flow%s of %u-byte segments that take turns, %u each, %s, payloads "
+		"%s%s, bursts of %u",
+		o->flows, o->udp ? "UDP" : "TCP", o->flows > 1 ? "s" : "", segments_payload(o),
+		o->train, o->rules > 0 ? "translated" : "routed",
 		o->payload_cold ? "from memory" : "in the cache",
 		o->rx_csum ? ", the device vouches" : "", o->burst);
+	if (o->gro_timeout_us > 0)
+		fprintf(out, " that wait %u microseconds", o->gro_timeout_us);
+	fprintf(out, ", 1 worker\n");
 	fprintf(out,
 		"  cycles/segment without receiving, %.0f cycles/s; io of the same run: "
 		"%.1f\n",
@@ -236,8 +239,10 @@ void report_gro_text(FILE *out, const struct options *o, const struct result r[G
 		fprintf(out, "\n");
 	}
 	for (unsigned k = 0; k < GRO_KINDS; k++)
-		fprintf(out, "  %s: %" PRIu64 " payload bytes received, %" PRIu64 " summed\n",
-			gro_names[k], r[k].payload_received, r[k].payload_summed);
+		fprintf(out,
+			"  %s: %" PRIu64 " payload bytes received, %" PRIu64 " summed, %" PRIu64
+			" packets made of several\n",
+			gro_names[k], r[k].payload_received, r[k].payload_summed, r[k].merged);
 	fprintf(out, "  %" PRIu64 " dropped, %u sessions\n", r[0].drops, r[0].sessions);
 }
 
@@ -256,8 +261,11 @@ void report_json(FILE *out, const struct options *o, const struct result *r)
 		gro_names[r->gro], r->payload_received, r->payload_summed, r->mpps, r->cycles,
 		r->io_mpps, r->io_cycles, r->drops, r->sessions, r->bytes_per_session);
 	if (o->mode == MODE_GRO)
-		fprintf(out, ",\"payload\":\"%s\",\"rx_csum\":%s",
-			o->payload_cold ? "cold" : "warm", o->rx_csum ? "true" : "false");
+		fprintf(out,
+			",\"payload\":\"%s\",\"rx_csum\":%s,\"proto\":\"%s\",\"train\":%u,"
+			"\"gro_timeout_us\":%u,\"merged\":%" PRIu64,
+			o->payload_cold ? "cold" : "warm", o->rx_csum ? "true" : "false",
+			o->udp ? "udp" : "tcp", o->train, o->gro_timeout_us, r->merged);
 	fprintf(out, "}\n");
 	fflush(out);
 }

@@ -265,12 +265,16 @@ void router_clear(void)
 	snap = NULL;
 }
 
-void router_gro(enum gro gro)
+void router_gro(const struct options *o, enum gro gro)
 {
 	struct dp_iface *in = &snap->ifaces[0];
 	struct dp_port *out = &snap->ports[snap->ifaces[ports.n > 1 ? 1 : 0].port];
 
-	in->flags = IFACE_PRESENT | (gro != GRO_OFF ? IFACE_GRO : 0);
+	in->flags = IFACE_PRESENT;
+	if (gro != GRO_OFF)
+		in->flags |= IFACE_GRO | (o->udp ? IFACE_GRO_UDP : 0);
+	in->gro_us = (uint16_t)o->gro_timeout_us;
+	snap->gro_waits = gro != GRO_OFF && o->gro_timeout_us > 0;
 	snap->ports[in->port].gro = gro != GRO_OFF;
 	out->tso_segs = gro == GRO_TSO ? UINT16_MAX : 0;
 	out->tso_ip_csum = gro == GRO_TSO;
@@ -284,6 +288,11 @@ uint64_t router_received(void)
 uint64_t router_summed(void)
 {
 	return dp.counters[0]->events[FWD_E_gro_payload_bytes_summed];
+}
+
+uint64_t router_merged(void)
+{
+	return dp.counters[0]->events[FWD_E_gro_merged];
 }
 
 void router_end_sessions(void)

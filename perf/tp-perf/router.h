@@ -18,14 +18,15 @@ bool router_init(unsigned n_workers);
 bool router_build(const struct options *o, const unsigned *lcores);
 void router_clear(void);
 
-/* What is done with TCP segments that come in by the inside. */
+/* What is done with segments that come in by the inside. */
 enum gro { GRO_OFF, GRO_TSO, GRO_CUT, GRO_KINDS };
 
-/* While no worker runs. */
-void router_gro(enum gro gro);
-/* Packets received, and payload bytes summed, so far. */
+/* While no worker runs; what waits for more by what was set before is still there. */
+void router_gro(const struct options *o, enum gro gro);
+/* Packets received, payload bytes summed, and packets made of several, so far. */
 uint64_t router_received(void);
 uint64_t router_summed(void);
+uint64_t router_merged(void);
 
 /* Ends all sessions, on the calling thread, while no worker runs. */
 void router_end_sessions(void);
