@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include <rte_ip.h>
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
 #include "cut.h"
 
-/* Offsets in the IPv4, TCP and UDP headers. */
-#define OFF_IP_LEN    2
-#define OFF_IP_TTL    8
-#define OFF_IP_CHECK  10
-#define OFF_IP_ADDRS  12
+/* Offsets in the TCP and UDP headers. */
 #define OFF_PORTS     0
 #define OFF_TCP_FLAGS 13
 #define OFF_TCP_CHECK 16
@@ -23,40 +18,15 @@ static inline unsigned off_check(const struct pkt *p)
 	return pkt_is_udp(p) ? OFF_UDP_CHECK : OFF_TCP_CHECK;
 }
 
-/* zero: what a checksum of 0 is written as. */
-static inline void update_check(uint8_t *at, csum_delta_t delta, csum_be_t zero)
-{
-	csum_be_t check;
-
-	memcpy(&check, at, sizeof(check));
-	check = csum_apply(check, delta);
-	if (unlikely(check == 0))
-		check = zero;
-	memcpy(at, &check, sizeof(check));
-}
-
-/* What a field changing from old to new tells of the sum under it: a checksum is that sum's
- * complement. */
-static inline csum_delta_t delta_of(csum_be_t old, const uint8_t *at)
-{
-	csum_be_t now;
-
-	memcpy(&now, at, sizeof(now));
-	return csum_delta2(now, old);
-}
-
 /* The first segment's own lengths, flags and checksums, into the header of the whole. */
 static void restore_first(const struct pkt *p, const struct gro_merged *d)
 {
-	uint8_t *ip = p->nat.ip, *l4 = p->nat.l4;
-	rte_be16_t len_be = rte_cpu_to_be_16(d->len);
-	rte_be16_t l4_len_be = rte_cpu_to_be_16(d->len - p->ihl);
+	uint8_t *l4 = p->nat.l4;
 
-	memcpy(ip + OFF_IP_LEN, &len_be, sizeof(len_be));
-	memcpy(ip + OFF_IP_CHECK, &d->ip_check, sizeof(d->ip_check));
-	memcpy(l4 + off_check(p), &d->l4_check, sizeof(d->l4_check));
+	ip4_shorten(p->nat.ip, d->len, &d->checks);
+	store2(l4 + off_check(p), d->l4_check);
 	if (unlikely(pkt_is_udp(p)))
-		memcpy(l4 + OFF_UDP_LEN, &l4_len_be, sizeof(l4_len_be));
+		store2(l4 + OFF_UDP_LEN, rte_cpu_to_be_16(d->len - p->ihl));
 	else
 		l4[OFF_TCP_FLAGS] = d->tcp_flags;
 }
@@ -64,30 +34,25 @@ static void restore_first(const struct pkt *p, const struct gro_merged *d)
 void cut_send(struct worker *w, const struct pkt *p, const struct gro_merged *d, struct tx_way *way,
 	      union nh_adj adj)
 {
-	csum_delta_t ip_delta = delta_of(d->merged_ip_check, p->nat.ip + OFF_IP_CHECK);
+	struct ip4_change change = ip4_change_of(p->nat.ip, &d->checks);
 	unsigned at = off_check(p);
-	csum_delta_t l4_delta = delta_of(d->merged_l4_check, p->nat.l4 + at);
-	csum_be_t l4_zero = pkt_is_udp(p) ? csum_udp_zero(0) : 0;
+	csum_delta_t l4_delta = delta_of(d->merged_l4_check, load2(p->nat.l4 + at));
+	csum_be_t l4_zero = pkt_is_udp(p) ? csum_udp_zero(0) : 0; /* what 0 is written as */
 	bool translated = p->nat.verdict == NAT_TRANSLATE;
-	uint64_t addrs;
-	uint32_t ports;
-	uint8_t ttl = p->nat.ip[OFF_IP_TTL];
+	uint32_t ports = load4(p->nat.l4 + OFF_PORTS);
 
-	memcpy(&addrs, p->nat.ip + OFF_IP_ADDRS, sizeof(addrs));
-	memcpy(&ports, p->nat.l4 + OFF_PORTS, sizeof(ports));
 	restore_first(p, d);
 	for (unsigned i = 0; i < d->n; i++) {
 		struct rte_mbuf *m = d->segments[i];
 		uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *);
 
-		ip[OFF_IP_TTL] = ttl;
-		update_check(ip + OFF_IP_CHECK, ip_delta, 0);
+		ip4_change(ip, &change, translated);
 		if (translated) {
 			uint8_t *l4 = ip + p->ihl;
+			csum_be_t check = csum_apply(load2(l4 + at), l4_delta);
 
-			memcpy(ip + OFF_IP_ADDRS, &addrs, sizeof(addrs));
 			memcpy(l4 + OFF_PORTS, &ports, sizeof(ports));
-			update_check(l4 + at, l4_delta, l4_zero);
+			store2(l4 + at, likely(check != 0) ? check : l4_zero);
 		}
 		if (likely(way->mtu != 0 && m->nb_segs == 1))
 			tx_way_send(w, way, m, adj);
@@ -109,14 +74,12 @@ void cut_segment(const struct pkt *p, const struct gro_merged *d, unsigned i, st
 {
 	struct rte_mbuf *m = d->segments[i];
 	struct nat_pkt *n = &out->nat;
-	rte_be16_t len_be;
 
 	*out = *p;
 	out->m = m;
 	n->ip = rte_pktmbuf_mtod(m, uint8_t *);
 	n->l4 = n->ip + p->ihl;
-	memcpy(&len_be, n->ip + OFF_IP_LEN, sizeof(len_be));
-	out->len = rte_be_to_cpu_16(len_be);
+	out->len = ip4_len(n->ip);
 	n->l4_len = (uint16_t)(out->len - p->ihl);
 	n->l4_avail = RTE_MIN(n->l4_len, (uint16_t)(m->data_len - p->ihl));
 	n->tcp_flags = pkt_is_udp(p) ? 0 : n->l4[OFF_TCP_FLAGS];

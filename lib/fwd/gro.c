@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include <rte_ip.h>
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
@@ -26,15 +25,13 @@ struct run {
 	const uint8_t *ip, *l4; /* headers of the first */
 	uint16_t iface;
 	uint32_t next_seq; /* of TCP */
-	uint16_t next_id;
+	struct ip4_ids ids;
 	uint16_t payload;    /* bytes of the first, and of all but the last */
-	uint16_t total;	     /* IPv4 total length of them all */
+	uint16_t total;	     /* length of the datagram that they become */
 	uint8_t first, last; /* packets */
 	uint8_t n;
 	uint8_t at; /* in the table */
-	/* IPv4 id from one to the next: 1, 0 (with DF), or -1 while there is only one */
-	int8_t id_step;
-	bool open; /* may still grow */
+	bool open;  /* may still grow */
 	/* has what no device makes: a segment in several buffers, or a checksum of 0xffff, which
 	 * is right but not what summing gives */
 	bool odd;
@@ -57,35 +54,6 @@ struct work {
 	uint8_t table[TABLE_SIZE]; /* by flow: 0, or 1 + its last run */
 };
 
-static inline uint64_t load8(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline uint32_t load4(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline uint16_t load2(const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline void store2(uint8_t *p, uint16_t v)
-{
-	memcpy(p, &v, sizeof(v));
-}
-
 /* Bytes of the transport header. */
 static inline unsigned header_len(const struct pkt *p)
 {
@@ -106,28 +74,16 @@ static inline uint64_t bit(unsigned i)
 
 /* ---- who stands behind whom ------------------------------------------------------------------ */
 
-static inline unsigned slot_of(const struct nat_key *key)
-{
-	uint64_t a, b;
-
-	memcpy(&a, key, sizeof(a));
-	memcpy(&b, (const uint8_t *)key + sizeof(a), sizeof(b));
-	return (unsigned)(((a ^ b * 0x9e3779b97f4a7c15ull) * 0xc2b2ae3d27d4eb4full) >>
-			  (64 - TABLE_BITS));
-}
-
 static inline bool same_flow(const struct run *r, const struct nat_pkt *p)
 {
-	const uint8_t *x = (const uint8_t *)&r->key, *y = (const uint8_t *)&p->key;
-
-	return ((load8(x) ^ load8(y)) | (load8(x + 8) ^ load8(y + 8)) |
-		(uint64_t)(r->iface ^ p->iface)) == 0;
+	return (ip4_flow_differs(&r->key, &p->key) | (uint64_t)(r->iface ^ p->iface)) == 0;
 }
 
 /* The last run of the packet's flow; NULL: none. Its place in the table. */
 static inline struct run *find_run(struct work *k, const struct nat_pkt *p, unsigned *at)
 {
-	for (*at = slot_of(&p->key); k->table[*at] != 0; *at = (*at + 1) % TABLE_SIZE) {
+	for (*at = (unsigned)(ip4_flow_hash(&p->key) >> (64 - TABLE_BITS)); k->table[*at] != 0;
+	     *at = (*at + 1) % TABLE_SIZE) {
 		struct run *r = &k->runs[k->table[*at] - 1];
 
 		if (likely(same_flow(r, p)))
@@ -136,25 +92,7 @@ static inline struct run *find_run(struct work *k, const struct nat_pkt *p, unsi
 	return NULL;
 }
 
-/* Where the headers of p, of r's flow, differ from r's in what has to be the same: what Linux's GRO
- * compares. 0: nowhere. UDP's own says nothing but ports, which are the flow's. */
-static inline uint64_t ip_differs(const struct run *r, const struct pkt *p)
-{
-	/* all but length and id */
-	static const uint8_t ip_0[8] = {0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff};
-	/* TTL and protocol; addresses are the flow's */
-	static const uint8_t ip_8[8] = {0xff, 0xff};
-	const uint8_t *ip = p->nat.ip, *ip0 = r->ip;
-	uint64_t d;
-
-	d = (load8(ip) ^ load8(ip0)) & load8(ip_0);
-	d |= (load8(ip + 8) ^ load8(ip0 + 8)) & load8(ip_8);
-	if (likely(d == 0)) /* their lengths are the same */
-		for (unsigned i = sizeof(struct rte_ipv4_hdr); unlikely(i < p->ihl); i += 4)
-			d |= load4(ip + i) ^ load4(ip0 + i);
-	return d;
-}
-
+/* As ip4_differs(). UDP's header says nothing but ports, which are the flow's. */
 static inline uint64_t tcp_differs(const struct run *r, const struct pkt *p, unsigned hlen)
 {
 	/* acknowledgement, header length, flags, window */
@@ -177,17 +115,13 @@ static inline uint64_t tcp_differs(const struct run *r, const struct pkt *p, uns
 static inline bool continues(const struct run *r, const struct pkt *p, unsigned hlen,
 			     unsigned payload)
 {
-	const uint8_t *ip = p->nat.ip;
-	uint16_t step = (uint16_t)(rte_be_to_cpu_16(load2(ip + 4)) - r->next_id + 1);
-	bool df = ip[6] & (RTE_IPV4_HDR_DF_FLAG >> 8);
-	uint64_t no = ip_differs(r, p);
+	uint64_t no = ip4_differs(r->ip, p) | ip4_ids_differ(&r->ids, p->nat.ip);
 
 	if (likely(!pkt_is_udp(p))) {
 		no |= tcp_differs(r, p, hlen);
 		no |= p->nat.tcp_flags & RTE_TCP_CWR_FLAG; /* only on the first */
 		no |= rte_be_to_cpu_32(load4(p->nat.l4 + 4)) ^ r->next_seq;
 	}
-	no |= (step > 1) | ((step == 0) & !df) | ((r->id_step >= 0) & (step != r->id_step));
 	no |= (payload > r->payload) | (r->total + payload > UINT16_MAX);
 	return no == 0;
 }
@@ -196,8 +130,7 @@ static inline bool continues(const struct run *r, const struct pkt *p, unsigned 
 static inline uint64_t head_acc(const struct pkt *p, unsigned hlen)
 {
 	const uint8_t *l4 = p->nat.l4;
-	uint64_t acc = (uint64_t)p->nat.key.src_be + p->nat.key.dst_be +
-		       csum_host_word((uint64_t)p->nat.key.proto + p->nat.l4_len);
+	uint64_t acc = ip4_pseudo_acc(p);
 
 	if (unlikely(pkt_is_udp(p)))
 		return acc + csum_load(l4) + csum_load(l4 + 4);
@@ -240,15 +173,14 @@ static inline struct run *begin(struct work *k, unsigned i, unsigned at, unsigne
 		.l4 = p->nat.l4,
 		.iface = p->nat.iface,
 		.next_seq = rte_be_to_cpu_32(load4(p->nat.l4 + 4)) + payload,
-		.next_id = (uint16_t)(rte_be_to_cpu_16(load2(p->nat.ip + 4)) + 1),
 		.payload = (uint16_t)payload,
 		.total = p->len,
 		.first = (uint8_t)i,
 		.last = (uint8_t)i,
 		.n = 1,
-		.id_step = -1,
 		.open = !(p->nat.tcp_flags & FLAGS_END),
 	};
+	ip4_ids_begin(&r->ids, r->ip);
 	return r;
 }
 
@@ -256,10 +188,8 @@ static inline void append(struct work *k, struct run *r, unsigned i, unsigned hl
 			  unsigned payload)
 {
 	const struct pkt *p = &k->pkts[i];
-	uint16_t id = rte_be_to_cpu_16(load2(p->nat.ip + 4));
 
 	if (r->n++ == 1) {
-		r->id_step = (int8_t)(uint16_t)(id - r->next_id + 1);
 		r->odd = is_odd(&k->pkts[r->first]);
 		k->head[r->first] = head_acc(&k->pkts[r->first], hlen);
 		want(k, r->first);
@@ -267,7 +197,7 @@ static inline void append(struct work *k, struct run *r, unsigned i, unsigned hl
 	k->head[i] = head_acc(p, hlen);
 	want(k, i);
 	r->odd |= is_odd(p);
-	r->next_id = (uint16_t)(id + 1);
+	ip4_ids_go_on(&r->ids, p->nat.ip);
 	r->next_seq += payload;
 	r->total = (uint16_t)(r->total + payload);
 	k->next[r->last] = (uint8_t)i;
@@ -374,8 +304,7 @@ static void sum_wanted(struct work *k)
 	for (unsigned j = 0; j < k->n_sum; j++) {
 		const struct pkt *p = &k->pkts[k->sum[j]];
 
-		sums[j] = csum_pseudo_v4(p->nat.key.src_be, p->nat.key.dst_be, p->nat.key.proto,
-					 p->nat.l4_len);
+		sums[j] = csum_fold64(ip4_pseudo_acc(p));
 		v[j] = (struct csum_iov){.base = p->nat.l4, .len = p->nat.l4_len};
 		bytes += p->nat.l4_len - header_len(p);
 		if (unlikely(p->m->nb_segs > 1)) {
@@ -411,8 +340,8 @@ static inline void make(struct work *k, struct gro *g, const struct run *r, unsi
 {
 	struct gro_merged *d = &g->merged[g->n++];
 	struct pkt *p = &k->pkts[i];
-	uint8_t *ip = p->nat.ip, *l4 = p->nat.l4, *check = check_of(p);
-	csum_be_t ip_check = load2(ip + 10), l4_check = load2(check);
+	uint8_t *l4 = p->nat.l4, *check = check_of(p);
+	csum_be_t l4_check = load2(check);
 	uint8_t tcp_flags = p->nat.tcp_flags; /* UDP: 0 */
 	bool udp = pkt_is_udp(p);
 	csum_sum_t sum;
@@ -420,19 +349,16 @@ static inline void make(struct work *k, struct gro *g, const struct run *r, unsi
 	*d = (struct gro_merged){
 		.segments = segments,
 		.n = (uint8_t)n,
-		/* ids rise; drivers differ about CWR and options */
-		.like_tso = !udp && r->id_step == 1 && !r->odd && !(tcp_flags & RTE_TCP_CWR_FLAG) &&
-			    p->ihl == sizeof(struct rte_ipv4_hdr),
+		/* drivers differ about CWR */
+		.like_tso = !udp && !r->odd && !(tcp_flags & RTE_TCP_CWR_FLAG) &&
+			    ip4_like_tso(&r->ids, p),
 		.tcp_flags = tcp_flags,
 		.len = p->len,
-		.ip_check = ip_check,
 		.l4_check = l4_check,
 	};
 	p->len = total;
 	p->nat.l4_len = (uint16_t)(total - p->ihl);
-	csum_replace2(&ip_check, load2(ip + 2), rte_cpu_to_be_16(total));
-	store2(ip + 2, rte_cpu_to_be_16(total));
-	store2(ip + 10, ip_check);
+	ip4_lengthen(p->nat.ip, total, &d->checks);
 	if (unlikely(udp)) {
 		store2(l4 + offsetof(struct rte_udp_hdr, dgram_len),
 		       rte_cpu_to_be_16(p->nat.l4_len));
@@ -444,7 +370,6 @@ static inline void make(struct work *k, struct gro *g, const struct run *r, unsi
 	/* of bytes that are not all zero */
 	sum = csum_add(csum_fold64(head_acc(p, header_len(p))), payloads);
 	l4_check = (csum_be_t)~csum_delta_from_sum(sum);
-	d->merged_ip_check = ip_check;
 	d->merged_l4_check = unlikely(udp) ? csum_udp_zero(l4_check) : l4_check;
 	store2(check, d->merged_l4_check);
 }

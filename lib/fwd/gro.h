@@ -13,18 +13,20 @@
 #ifndef FWD_GRO_H
 #define FWD_GRO_H
 
+#include "gro_ip4.h"
 #include "parse.h"
 #include "worker_ctx.h"
 
 /* A packet made of several segments, and what its header said before and after it was made. */
 struct gro_merged {
-	struct rte_mbuf **segments;   /* n of them, in order; the first is the packet's own m */
-	uint8_t n;		      /* 2 to FWD_BURST */
-	bool like_tso;		      /* a device that cuts the whole makes these segments of it */
-	uint8_t tcp_flags;	      /* of the first segment; UDP: 0 */
-	uint16_t len;		      /* IPv4 total length of the first segment; none is longer */
-	csum_be_t ip_check, l4_check; /* of the first segment */
-	csum_be_t merged_ip_check, merged_l4_check; /* of the whole, right over all its bytes */
+	struct rte_mbuf **segments; /* n of them, in order; the first is the packet's own m */
+	uint8_t n;		    /* 2 to FWD_BURST */
+	bool like_tso;		    /* a device that cuts the whole makes these segments of it */
+	uint8_t tcp_flags;	    /* of the first segment; UDP: 0 */
+	uint16_t len;		    /* of the first segment's datagram; none is longer */
+	csum_be_t l4_check;	    /* of the first segment */
+	csum_be_t merged_l4_check;  /* of the whole, right over all its bytes */
+	struct ip4_checks checks;
 };
 
 /* The merged packets of one burst. */

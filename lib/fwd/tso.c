@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <rte_ip.h>
 #include <rte_tcp.h>
 
 #include "tso.h"
@@ -8,21 +7,14 @@ void tso_mark(const struct worker *w, struct rte_mbuf *m, uint16_t iface, uint8_
 	      uint16_t segment)
 {
 	const struct dp_iface *out = &w->snap->ifaces[iface];
-	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, struct rte_ipv4_hdr *);
 	struct rte_tcp_hdr *tcp = rte_pktmbuf_mtod_offset(m, struct rte_tcp_hdr *, ihl);
 
 	m->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
-	m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_IPV4;
-	if (w->snap->ports[out->port].tso_ip_csum) {
-		m->ol_flags |= RTE_MBUF_F_TX_IP_CKSUM;
-		ip->hdr_checksum = 0;
-	}
-	/* the sum that the device goes on from: without a length, since that differs */
-	tcp->cksum = csum_fold_sum(csum_pseudo_v4(ip->src_addr, ip->dst_addr, IPPROTO_TCP, 0));
+	m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM;
 	m->tx_offload = 0;
+	tcp->cksum = ip4_tso(m, ihl, w->snap->ports[out->port].tso_ip_csum);
 	m->l2_len =
 		sizeof(struct rte_ether_hdr) + (out->vlan != 0 ? sizeof(struct rte_vlan_hdr) : 0);
-	m->l3_len = ihl;
 	m->l4_len = thl;
 	m->tso_segsz = segment;
 }

@@ -455,7 +455,9 @@ static void test_unfinished_checksums_are_completed_and_not_summed_again_C45(voi
 	}
 }
 
-static void check_damaged(const struct segment *first)
+/* Five segments like this one, of which the third is damaged and, if so, found out: all leave as
+ * they came, the third damaged. */
+static void check_damaged(const struct segment *first, bool found)
 {
 	struct segment s[5] = {*first};
 	struct rte_mbuf *m[5];
@@ -471,9 +473,9 @@ static void check_damaged(const struct segment *first)
 	worker_turn_begin(dp.workers[0]);
 	worker_frames(dp.workers[0], m, 5, snap->ifaces[LAN].port);
 	worker_turn(dp.workers[0]);
-	assert_int_equal(router_events(FWD_E_gro_merged), 2);
-	assert_int_equal(router_events(FWD_E_gro_bad_checksum), 1);
-	assert_int_equal(dp.counters[0]->iface[LAN].bad_checksums, 1);
+	assert_int_equal(router_events(FWD_E_gro_merged), found ? 2 : 1);
+	assert_int_equal(router_events(FWD_E_gro_bad_checksum), found);
+	assert_int_equal(dp.counters[0]->iface[LAN].bad_checksums, found);
 	for (unsigned i = 0; i < 5; i++) {
 		unsigned len = build(&s[i], want);
 
@@ -492,8 +494,53 @@ static void test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40(void 
 {
 	(void)state;
 	set_gro(IFACE_GRO | IFACE_GRO_UDP);
-	check_damaged(&PLAIN);
-	check_damaged(&DATAGRAM);
+	check_damaged(&PLAIN, true);
+	check_damaged(&DATAGRAM, true);
+}
+
+static void test_damage_that_a_device_vouches_for_stays_damage(void **state)
+{
+	struct segment tcp = PLAIN, udp = DATAGRAM;
+
+	(void)state;
+	tcp.ol_flags = udp.ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	set_gro(IFACE_GRO | IFACE_GRO_UDP);
+	check_damaged(&tcp, false);
+	check_damaged(&udp, false);
+	set_gro(IFACE_GRO | IFACE_GRO_UDP | IFACE_GRO_ALWAYS);
+	check_damaged(&tcp, true);
+	check_damaged(&udp, true);
+}
+
+static void test_damage_is_never_left_to_a_device_to_make_good_where_all_is_validated(void **state)
+{
+	struct segment s[4] = {PLAIN};
+	struct rte_mbuf *m[4];
+	unsigned whole = 0, n = 0;
+
+	(void)state;
+	set_gro(IFACE_GRO | IFACE_GRO_ALWAYS);
+	set_tso(UINT16_MAX, true);
+	reset_router(false);
+	s[0].ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	for (unsigned i = 1; i < 4; i++)
+		s[i] = behind(&s[i - 1]);
+	s[3].flip = 77;
+	for (unsigned i = 0; i < 4; i++)
+		m[i] = segment_mbuf(&s[i]);
+	worker_turn_begin(dp.workers[0]);
+	worker_frames(dp.workers[0], m, 4, snap->ifaces[LAN].port);
+	worker_turn(dp.workers[0]);
+	for (; rte_eth_rx_burst(snap->ifaces[WAN].port, 0, m, 1) == 1; n++) {
+		if (m[0]->ol_flags & RTE_MBUF_F_TX_TCP_SEG)
+			whole += m[0]->nb_segs;
+		else
+			assert_false(plain_good(rte_pktmbuf_mtod_offset(m[0], uint8_t *, 14)));
+		rte_pktmbuf_free(m[0]);
+	}
+	set_tso(0, false);
+	assert_int_equal(n, 2);
+	assert_int_equal(whole, 3);
 }
 
 /* Feeds the n segments in one burst. */
@@ -610,6 +657,8 @@ int main(void)
 		T(test_a_lone_datagram_is_read_only_where_all_are_counted),
 		T(test_unfinished_checksums_are_completed_and_not_summed_again_C45),
 		T(test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40),
+		T(test_damage_that_a_device_vouches_for_stays_damage),
+		T(test_damage_is_never_left_to_a_device_to_make_good_where_all_is_validated),
 		T(test_a_fin_counts_by_its_own_sequence_number),
 		T(test_a_checksum_of_0_after_translation_leaves_as_ffff_K2),
 #undef T
