@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include <rte_malloc.h>
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
@@ -37,11 +38,12 @@ struct run {
 	bool odd;
 } __rte_aligned(64);
 
-/* Work on one burst. */
-struct work {
+/* Work on one burst, and what is in front of it because it waited. One for each worker. */
+struct gro_work {
 	struct worker *w;
 	struct pkt *pkts;
 	unsigned n, n_runs, n_sum;
+	unsigned n_seen;     /* packets that are in their runs already; 0: nothing is set */
 	uint8_t iface_flags; /* of all interfaces that packets came in by, together */
 	uint64_t wanted;     /* by packet, a bit each: looked at before anything merges; */
 	uint64_t bad;	     /* its checksum is wrong; */
@@ -80,7 +82,7 @@ static inline bool same_flow(const struct run *r, const struct nat_pkt *p)
 }
 
 /* The last run of the packet's flow; NULL: none. Its place in the table. */
-static inline struct run *find_run(struct work *k, const struct nat_pkt *p, unsigned *at)
+static inline struct run *find_run(struct gro_work *k, const struct nat_pkt *p, unsigned *at)
 {
 	for (*at = (unsigned)(ip4_flow_hash(&p->key) >> (64 - TABLE_BITS)); k->table[*at] != 0;
 	     *at = (*at + 1) % TABLE_SIZE) {
@@ -141,7 +143,7 @@ static inline uint64_t head_acc(const struct pkt *p, unsigned hlen)
 }
 
 /* Before anything merges: the device's word where it gives one, else the payload is read, once. */
-static inline void want(struct work *k, unsigned i)
+static inline void want(struct gro_work *k, unsigned i)
 {
 	const struct pkt *p = &k->pkts[i];
 	uint64_t word = p->m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
@@ -160,7 +162,7 @@ static inline bool is_odd(const struct pkt *p)
 }
 
 /* A new run at its place in the table. */
-static inline struct run *begin(struct work *k, unsigned i, unsigned at, unsigned payload)
+static inline struct run *begin(struct gro_work *k, unsigned i, unsigned at, unsigned payload)
 {
 	struct run *r = &k->runs[k->n_runs++];
 	const struct pkt *p = &k->pkts[i];
@@ -184,7 +186,7 @@ static inline struct run *begin(struct work *k, unsigned i, unsigned at, unsigne
 	return r;
 }
 
-static inline void append(struct work *k, struct run *r, unsigned i, unsigned hlen,
+static inline void append(struct gro_work *k, struct run *r, unsigned i, unsigned hlen,
 			  unsigned payload)
 {
 	const struct pkt *p = &k->pkts[i];
@@ -226,15 +228,15 @@ static inline bool may_merge(const struct pkt *p, unsigned hlen, unsigned payloa
 	return yes && payload != 0 && p->nat.l4_avail >= hlen && !parse_large(p->m);
 }
 
-/* By headers alone, no payload is touched. Whatever of a flow does not continue its run ends it, so
- * order within a flow stays. */
-static void find_runs(struct work *k)
+/* By headers alone, no payload is touched, of the packets that were not seen yet. Whatever of a
+ * flow does not continue its run ends it, so order within a flow stays. */
+static void find_runs(struct gro_work *k)
 {
 	uint16_t iface = FWD_IFACE_NONE;
 	struct run *r = NULL; /* the last packet's, which the next one often continues */
 	uint8_t flags = 0;
 
-	for (unsigned i = 0; i < k->n; i++) {
+	for (unsigned i = k->n_seen; i < k->n; i++) {
 		const struct pkt *p = &k->pkts[i];
 		unsigned at, hlen, payload;
 
@@ -278,7 +280,7 @@ static void find_runs(struct work *k)
 /* ---- validation ------------------------------------------------------------------------------ */
 
 /* Where the segments that do not merge are to be looked at as well. */
-static void want_all(struct work *k)
+static void want_all(struct gro_work *k)
 {
 	for (unsigned i = 0; i < k->n; i++) {
 		const struct pkt *p = &k->pkts[i];
@@ -295,7 +297,7 @@ static void want_all(struct work *k)
 }
 
 /* Sums the segments that nobody vouches for, header and payload in one go. */
-static void sum_wanted(struct work *k)
+static void sum_wanted(struct gro_work *k)
 {
 	struct csum_iov v[FWD_BURST];
 	csum_sum_t sums[FWD_BURST];
@@ -320,7 +322,7 @@ static void sum_wanted(struct work *k)
 	k->w->counters->events[FWD_E_gro_payload_bytes_summed] += bytes;
 }
 
-static void count_bad(const struct work *k)
+static void count_bad(const struct gro_work *k)
 {
 	for (uint64_t left = k->bad; left != 0; left &= left - 1) {
 		const struct pkt *p = &k->pkts[__builtin_ctzll(left)];
@@ -334,7 +336,7 @@ static void count_bad(const struct work *k)
 
 /* Makes the header of packet i that of the n segments from i to last; payloads: the sum of theirs.
  */
-static inline void make(struct work *k, struct gro *g, const struct run *r, unsigned i,
+static inline void make(struct gro_work *k, struct gro *g, const struct run *r, unsigned i,
 			unsigned last, unsigned n, struct rte_mbuf **segments, uint16_t total,
 			csum_sum_t payloads)
 {
@@ -375,7 +377,7 @@ static inline void make(struct work *k, struct gro *g, const struct run *r, unsi
 }
 
 /* Merges the segments of run r, but where a bad one parts them. */
-static void merge(struct work *k, struct gro *g, const struct run *r, struct rte_mbuf ***end)
+static void merge(struct gro_work *k, struct gro *g, const struct run *r, struct rte_mbuf ***end)
 {
 	unsigned next;
 
@@ -410,62 +412,77 @@ static void merge(struct work *k, struct gro *g, const struct run *r, struct rte
 	}
 }
 
-static inline void start(struct work *k, struct worker *w, struct pkt *pkts, unsigned n)
+/* All n packets into their runs. */
+static struct gro_work *see(struct worker *w, struct pkt *pkts, unsigned n)
 {
+	struct gro_work *k = w->gro;
+
 	k->w = w;
 	k->pkts = pkts;
 	k->n = n;
-	k->n_runs = k->n_sum = 0;
-	k->iface_flags = 0;
-	k->wanted = k->bad = k->absorbed = 0;
-	memset(k->table, 0, sizeof(k->table));
+	if (k->n_seen == 0) {
+		k->n_runs = k->n_sum = 0;
+		k->iface_flags = 0;
+		k->wanted = k->bad = k->absorbed = 0;
+		memset(k->table, 0, sizeof(k->table));
+	}
+	find_runs(k);
+	k->n_seen = n;
+	return k;
 }
 
 uint64_t gro_open(struct worker *w, struct pkt *pkts, unsigned n)
 {
+	const struct gro_work *k = see(w, pkts, n);
 	uint64_t open = 0;
-	struct work k;
 
-	start(&k, w, pkts, n);
-	find_runs(&k);
-	for (unsigned j = 0; j < k.n_runs; j++) {
-		const struct run *r = &k.runs[j];
+	for (unsigned j = 0; j < k->n_runs; j++) {
+		const struct run *r = &k->runs[j];
 
 		if (!r->open || r->total + r->payload > UINT16_MAX ||
 		    w->snap->ifaces[r->iface].gro_us == 0)
 			continue;
-		for (unsigned i = r->first; i != NO_NEXT; i = k.next[i])
+		for (unsigned i = r->first; i != NO_NEXT; i = k->next[i])
 			open |= bit(i);
 	}
 	return open;
 }
 
+void gro_forget(struct worker *w)
+{
+	w->gro->n_seen = 0;
+}
+
+struct gro_work *gro_create(void)
+{
+	return rte_zmalloc("gro", sizeof(struct gro_work), RTE_CACHE_LINE_SIZE);
+}
+
 unsigned gro_burst(struct worker *w, struct pkt *pkts, unsigned n, struct gro *g)
 {
 	struct rte_mbuf **end = g->segments;
-	struct work k;
+	struct gro_work *k = see(w, pkts, n);
 	unsigned left = 0;
 
-	start(&k, w, pkts, n);
 	g->n = 0;
-	find_runs(&k);
-	if (unlikely(k.iface_flags & IFACE_GRO_COUNTED))
-		want_all(&k);
-	if (k.wanted == 0)
+	k->n_seen = 0;
+	if (unlikely(k->iface_flags & IFACE_GRO_COUNTED))
+		want_all(k);
+	if (k->wanted == 0)
 		return n;
-	if (k.n_sum > 0)
-		sum_wanted(&k);
-	if (unlikely(k.bad != 0))
-		count_bad(&k);
+	if (k->n_sum > 0)
+		sum_wanted(k);
+	if (unlikely(k->bad != 0))
+		count_bad(k);
 	memset(g->of, 0, sizeof(g->of));
-	for (unsigned j = 0; j < k.n_runs; j++) {
-		if (k.runs[j].n > 1)
-			merge(&k, g, &k.runs[j], &end);
+	for (unsigned j = 0; j < k->n_runs; j++) {
+		if (k->runs[j].n > 1)
+			merge(k, g, &k->runs[j], &end);
 	}
 	w->counters->events[FWD_E_gro_merged] += g->n;
 	if (g->n == 0)
 		return n;
-	for (uint64_t stay = (UINT64_MAX >> (64 - n)) & ~k.absorbed; stay != 0; stay &= stay - 1) {
+	for (uint64_t stay = (UINT64_MAX >> (64 - n)) & ~k->absorbed; stay != 0; stay &= stay - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(stay);
 
 		if (left != i) {

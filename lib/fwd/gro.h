@@ -44,7 +44,15 @@ struct gro {
 unsigned gro_burst(struct worker *w, struct pkt *pkts, unsigned n, struct gro *g);
 
 /* By headers alone: a bit for each of n packets that come by interfaces with a gro_us and belong to
- * a train that what comes next may continue. Of no flow does anything stand behind them. */
+ * a train that what comes next may continue. Of no flow does anything stand behind them.
+ *
+ * What was found is kept: the next call, or gro_burst(), looks at what stands behind these n
+ * packets only, under the same snapshot. If they will not stand in front of it, all of them and in
+ * this order, gro_forget() comes first. */
 uint64_t gro_open(struct worker *w, struct pkt *pkts, unsigned n);
+void gro_forget(struct worker *w);
+
+/* For a worker, NULL: no memory; rte_free() takes it back. */
+struct gro_work *gro_create(void);
 
 #endif /* FWD_GRO_H */

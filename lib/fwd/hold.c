@@ -20,7 +20,16 @@ unsigned hold_take(struct worker *w, struct pkt *pkts)
 			pkts[n++] = *p;
 	}
 	h->n = 0;
+	gro_forget(w);
 	return n;
+}
+
+static void waits(struct worker *w, uint16_t iface, uint64_t now)
+{
+	uint64_t us = w->snap->ifaces[iface].gro_us;
+
+	w->hold->until_tsc = RTE_MIN(w->hold->until_tsc, now + us * w->tsc_per_ms / 1000);
+	w->counters->events[FWD_E_gro_held]++;
 }
 
 /* Takes out of n packets, of which the first n_old were held before, those that may wait. */
@@ -34,6 +43,15 @@ static unsigned hold_back(struct worker *w, struct pkt *pkts, unsigned n, unsign
 		return n;
 	if (n_old == 0)
 		h->until_tsc = UINT64_MAX;
+	if (wait == UINT64_MAX >> (64 - n)) { /* all; the old ones are still there */
+		for (unsigned i = n_old; i < n; i++) {
+			h->pkts[i] = pkts[i];
+			waits(w, pkts[i].nat.iface, now);
+		}
+		h->n = n;
+		return 0;
+	}
+	gro_forget(w);
 	for (unsigned i = 0; i < n; i++) {
 		const struct pkt *p = &pkts[i];
 
@@ -43,12 +61,8 @@ static unsigned hold_back(struct worker *w, struct pkt *pkts, unsigned n, unsign
 			left++;
 			continue;
 		}
-		if (i >= n_old) {
-			uint64_t us = w->snap->ifaces[p->nat.iface].gro_us;
-
-			h->until_tsc = RTE_MIN(h->until_tsc, now + us * w->tsc_per_ms / 1000);
-			w->counters->events[FWD_E_gro_held]++;
-		}
+		if (i >= n_old)
+			waits(w, p->nat.iface, now);
 		h->pkts[h->n++] = *p;
 	}
 	return left;

@@ -600,8 +600,9 @@ struct worker *worker_create(unsigned id, unsigned lcore, bool with_nat, struct 
 	w->requests = rte_ring_create(name, REQUEST_RING_SIZE, SOCKET_ID_ANY,
 				      RING_F_SP_ENQ | RING_F_SC_DEQ);
 	w->hold = rte_zmalloc("hold", sizeof(*w->hold), RTE_CACHE_LINE_SIZE);
-	if (w->requests == NULL || w->hold == NULL) {
-		dp_err(err, -ENOMEM, "no memory for the request ring of worker %u", id);
+	w->gro = gro_create();
+	if (w->requests == NULL || w->hold == NULL || w->gro == NULL) {
+		dp_err(err, -ENOMEM, "no memory for worker %u", id);
 		worker_destroy(w);
 		return NULL;
 	}
@@ -643,6 +644,7 @@ void worker_destroy(struct worker *w)
 	for (unsigned i = 0; w->hold != NULL && i < w->hold->n; i++)
 		rte_pktmbuf_free(w->hold->pkts[i].m);
 	rte_free(w->hold);
+	rte_free(w->gro);
 	rte_ring_free(w->requests);
 	rte_free(w);
 }

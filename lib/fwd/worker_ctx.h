@@ -43,7 +43,8 @@ struct worker {
 	struct rte_ring *requests; /* struct worker_request *, from control */
 	uint64_t now_ms;
 	uint64_t tsc_per_ms, tsc_base;
-	struct hold *hold; /* segments that wait (hold.h) */
+	struct hold *hold;    /* segments that wait (hold.h) */
+	struct gro_work *gro; /* runs of segments (gro.h) */
 	struct token_bucket icmp_bucket;
 	uint16_t ip_id;	     /* of datagrams made here */
 	uint16_t n_tx_ports; /* ports that may have frames in tx[] */

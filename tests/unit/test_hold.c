@@ -161,6 +161,37 @@ static void test_whatever_of_the_flow_does_not_continue_it_lets_it_go(void **sta
 	}
 }
 
+static void test_what_waits_goes_on_beside_what_does_not(void **state)
+{
+	struct segment s[4] = {PLAIN, PLAIN, PLAIN, PLAIN};
+
+	(void)state;
+	set_wait(LONG);
+	s[1].flow.sport++;
+	s[1].flags |= 0x08; /* complete by itself */
+	s[2] = behind(&s[0]);
+	for (unsigned first = 0; first < 2; first++) { /* the one that waits comes first, or last */
+		struct segment swapped[2] = {s[1], s[0]};
+
+		feed(first == 0 ? s : swapped, 2);
+		assert_int_equal(held(), 1);
+		assert_int_equal(left(), 1);
+		s[3] = behind(&s[2]);
+		feed(&s[2], 1);
+		feed(&s[1], 1);
+		assert_int_equal(held(), 2);
+		assert_int_equal(left(), 1);
+		feed(&s[3], 1);
+		assert_int_equal(held(), 3);
+		worker_turn(dp.workers[0]);
+		assert_int_equal(left(), 3);
+		assert_int_equal(router_events(FWD_E_gro_merged), first + 1);
+		assert_int_equal(router_events(FWD_E_cut_segments), 3 * (first + 1));
+		assert_int_equal(router_events(FWD_E_gro_payload_bytes_summed),
+				 3 * s[0].payload * (first + 1));
+	}
+}
+
 static void test_a_burst_that_needs_the_room_lets_all_go(void **state)
 {
 	struct segment s[FWD_BURST + 1] = {PLAIN};
@@ -215,6 +246,7 @@ int main(void)
 		T(test_an_idle_worker_lets_go),
 		T(test_a_busy_worker_lets_go_when_the_time_is_over),
 		T(test_whatever_of_the_flow_does_not_continue_it_lets_it_go),
+		T(test_what_waits_goes_on_beside_what_does_not),
 		T(test_a_burst_that_needs_the_room_lets_all_go),
 		T(test_a_new_configuration_lets_go),
 #undef T
