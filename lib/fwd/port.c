@@ -12,19 +12,16 @@
 
 #include <rte_bus.h>
 #include <rte_kvargs.h>
-#include <rte_log.h>
-#include <rte_mbuf_pool_ops.h>
-#include <rte_memzone.h>
 
+#include "capture.h"
 #include "dp.h"
 #include "netdev.h"
 #include "port.h"
+#include "port_xdp.h"
 #include "xdp.h"
 
-#define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 4) /* Ethernet and an 802.1Q tag */
-#define DESCRIPTORS    1024
-#define OBJECT_HEADER  RTE_CACHE_LINE_SIZE /* of mempool objects */
-#define FULL_ARGS_LEN  (FWD_DEVARGS_LEN + 128)
+#define DESCRIPTORS   1024
+#define FULL_ARGS_LEN (FWD_DEVARGS_LEN + 128)
 
 /* What we must know of DPDK's virtual drivers, beyond what they tell of themselves. By prefix of
  * the device's name. */
@@ -73,178 +70,6 @@ struct plan {
 static bool has_prefix(const char *s, const char *prefix)
 {
 	return !strncmp(s, prefix, strlen(prefix));
-}
-
-/* ---- what DPDK says -------------------------------------------------------------------------- */
-
-/* DPDK's functions return numbers and log words. While capture is on, its log lines go on as
- * before, and the first one at error level by a driver (EAL's own only repeat that something
- * failed) is kept. */
-static struct {
-	FILE *before, *tee;
-	char said[160];
-	bool by_driver;
-} capture;
-
-static void capture_line(const char *line, size_t len)
-{
-	bool by_driver = !has_prefix(line, "EAL:");
-
-	if (capture.said[0] && (capture.by_driver || !by_driver))
-		return;
-	len = RTE_MIN(len, sizeof(capture.said) - 1);
-	memcpy(capture.said, line, len);
-	capture.said[len] = '\0';
-	capture.said[strcspn(capture.said, "\n")] = '\0';
-	capture.by_driver = by_driver;
-}
-
-static ssize_t capture_write(void *cookie, const char *buf, size_t len)
-{
-	RTE_SET_USED(cookie);
-	if (rte_log_cur_msg_loglevel() <= (int)RTE_LOG_ERR &&
-	    rte_lcore_id() == rte_get_main_lcore())
-		capture_line(buf, len);
-	fwrite(buf, 1, len, capture.before);
-	fflush(capture.before);
-	return len;
-}
-
-static void capture_start(void)
-{
-	capture.said[0] = '\0';
-	capture.by_driver = false;
-	capture.before = rte_log_get_stream();
-	capture.tee = fopencookie(NULL, "w", (cookie_io_functions_t){.write = capture_write});
-	if (capture.tee)
-		rte_openlog_stream(capture.tee);
-}
-
-static void capture_stop(void)
-{
-	if (!capture.tee)
-		return;
-	rte_openlog_stream(capture.before);
-	fclose(capture.tee);
-	capture.tee = NULL;
-}
-
-/* Adds DPDK's words, if there are any, to ours. Drivers return -1 for whatever it was. */
-static int dpdk_err(struct fwd_err *err, int rc, const char *devargs, const char *what)
-{
-	if (capture.said[0] && capture.by_driver)
-		return dp_err(err, rc == -1 ? -EINVAL : rc, "device '%s': %s: %s", devargs, what,
-			      capture.said);
-	if (rc == -1)
-		return dp_err(err, -EINVAL,
-			      "device '%s': %s: its driver refused (are all arguments right?)",
-			      devargs, what);
-	return dp_err(err, rc, "device '%s': %s: %s", devargs, what, strerror(-rc));
-}
-
-/* ---- packet buffers -------------------------------------------------------------------------- */
-
-static void free_zone(struct rte_mempool_memhdr *memhdr, void *mz)
-{
-	RTE_SET_USED(memhdr);
-	rte_memzone_free(mz);
-}
-
-static unsigned object_size(const struct rte_mempool *mp)
-{
-	return mp->header_size + mp->elt_size + mp->trailer_size;
-}
-
-/*
- * AF_XDP shares the whole pool's memory with the kernel, and DPDK's driver reckons its size as
- * objects times object size from the first one on. rte_pktmbuf_pool_create() leaves gaps so that no
- * object crosses a page, which with 4 KiB pages puts a third of the objects past that end, and with
- * huge pages a few. Here there are no gaps: with IOVA as VA objects may cross pages, also for
- * hardware; with physical addresses they take as much as fits pages without a rest.
- */
-static int populate(struct rte_mempool *mp, unsigned n)
-{
-	const struct rte_memzone *mz;
-	char name[RTE_MEMZONE_NAMESIZE];
-	void *zone;
-	int rc;
-
-	if (snprintf(name, sizeof(name), "tp_%s", mp->name) >= (int)sizeof(name))
-		return -ENAMETOOLONG;
-	mz = rte_memzone_reserve_aligned(name, (size_t)n * object_size(mp), mp->socket_id, 0,
-					 sysconf(_SC_PAGESIZE));
-	if (!mz)
-		return -rte_errno;
-	zone = (void *)(uintptr_t)mz;
-	if (rte_eal_iova_mode() == RTE_IOVA_VA)
-		rc = rte_mempool_populate_iova(mp, mz->addr, mz->iova, mz->len, free_zone, zone);
-	else
-		rc = rte_mempool_populate_virt(mp, mz->addr, mz->len, mz->hugepage_sz, free_zone,
-					       zone);
-	if (rc > 0)
-		return rc == (int)n ? 0 : -ENOMEM;
-	rte_memzone_free(mz);
-	return rc;
-}
-
-struct rte_mempool *port_pool_create(const char *name, unsigned n, unsigned cache,
-				     uint16_t priv_size, uint16_t room, struct fwd_err *err)
-{
-	struct rte_pktmbuf_pool_private priv = {.mbuf_data_room_size = room,
-						.mbuf_priv_size = priv_size};
-	unsigned size = sizeof(struct rte_mbuf) + priv_size + room,
-		 flags = RTE_MEMPOOL_F_NO_IOVA_CONTIG;
-	struct rte_mempool *mp;
-	int rc;
-
-	if (rte_eal_iova_mode() != RTE_IOVA_VA) {
-		flags = RTE_MEMPOOL_F_NO_SPREAD;
-		size = rte_align32pow2(size + OBJECT_HEADER) - OBJECT_HEADER;
-		priv.mbuf_data_room_size = size - sizeof(struct rte_mbuf) - priv_size;
-	}
-	mp = rte_mempool_create_empty(name, n, size, cache, sizeof(priv), SOCKET_ID_ANY, flags);
-	if (!mp) {
-		dp_err(err, -rte_errno, "packet buffers: %s", rte_strerror(rte_errno));
-		return NULL;
-	}
-	rc = rte_mempool_set_ops_byname(mp, rte_mbuf_best_mempool_ops(), NULL);
-	if (!rc) {
-		rte_pktmbuf_pool_init(mp, &priv);
-		rc = populate(mp, n);
-	}
-	if (rc) {
-		rte_mempool_free(mp);
-		dp_err(err, rc, "%u packet buffers of %u bytes: %s: reserve more huge pages", n,
-		       size, strerror(-rc));
-		return NULL;
-	}
-	rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL);
-	return mp;
-}
-
-static void note_highest(struct rte_mempool *mp, void *highest, void *obj, unsigned i)
-{
-	RTE_SET_USED(mp);
-	RTE_SET_USED(i);
-	if ((uintptr_t)obj > *(uintptr_t *)highest)
-		*(uintptr_t *)highest = (uintptr_t)obj;
-}
-
-/* Whether all buffers lie where the AF_XDP driver believes them to be. */
-static bool xdp_pool_fits(struct rte_mempool *mp)
-{
-	uintptr_t first = (uintptr_t)STAILQ_FIRST(&mp->mem_list)->addr, highest = 0;
-
-	rte_mempool_obj_iter(mp, note_highest, &highest);
-	return highest + mp->elt_size + mp->trailer_size <=
-	       first + (uintptr_t)mp->populated_size * object_size(mp);
-}
-
-/* The longest frame that a buffer takes from the kernel, which leaves its own headroom behind ours.
- */
-static unsigned xdp_frame_room(struct rte_mempool *mp)
-{
-	return rte_pktmbuf_data_room_size(mp) - RTE_PKTMBUF_HEADROOM - XDP_PACKET_HEADROOM;
 }
 
 /* ---- devargs --------------------------------------------------------------------------------- */
@@ -379,22 +204,6 @@ static int make_plan(struct port *p, struct plan *plan, struct netdev_info *netd
 
 /* ---- the kernel interface under it ----------------------------------------------------------- */
 
-static int check_xdp_pool(const struct port *p, struct rte_mempool *pool, struct fwd_err *err)
-{
-	if (!xdp_pool_fits(pool))
-		return dp_err(err, -ENOTSUP,
-			      "device '%s': AF_XDP needs packet buffers in one piece without gaps "
-			      "(port_pool_create)",
-			      p->devargs);
-	/* The driver takes 2048 for each queue, and loses them where it fails. */
-	if (rte_mempool_avail_count(pool) < p->rxqs * 2048u + 1024u)
-		return dp_err(err, -ENOBUFS,
-			      "device '%s': too few packet buffers are free: %u, and AF_XDP takes "
-			      "2048 for each queue",
-			      p->devargs, rte_mempool_avail_count(pool));
-	return 0;
-}
-
 /* Settings of the kernel interface, and the XDP claims and trials, before the driver sees it. */
 static int prepare_netdev(struct port *p, struct plan *plan, const struct netdev_info *netdev,
 			  uint16_t mtu, struct rte_mempool *pool, struct fwd_err *err)
@@ -406,22 +215,7 @@ static int prepare_netdev(struct port *p, struct plan *plan, const struct netdev
 			    err);
 	if (rc || !plan->af_xdp)
 		return rc;
-	rc = check_xdp_pool(p, pool, err);
-	if (rc)
-		return rc;
-	p->max_mtu = RTE_MIN(xdp_frame_room(pool) - FRAME_OVERHEAD, (unsigned)FWD_MTU_MAX);
-	if (mtu > p->max_mtu)
-		return dp_err(err, -EINVAL,
-			      "device '%s': MTU %u is too large: at most %u with AF_XDP",
-			      p->devargs, mtu, p->max_mtu);
-	/* XDP refuses an interface whose MTU is too large for it, so first that. */
-	p->own_mtu = netdev->mtu <= p->max_mtu ? netdev->mtu : RTE_ETHER_MTU;
-	p->mtu = mtu ? mtu : p->own_mtu;
-	rc = p->mtu == netdev->mtu ? 0 : netdev_set_mtu(p->netdev, p->mtu);
-	if (rc)
-		return dp_err(err, rc, "device '%s': MTU %u of %s: %s", p->devargs, p->mtu,
-			      p->netdev, strerror(-rc));
-	rc = xdp_open(p->netdev, p->ifindex, plan->first_queue, plan->own_program, &p->steer, err);
+	rc = port_xdp_prepare(p, netdev, plan->first_queue, plan->own_program, mtu, pool, err);
 	if (!rc && plan->own_program)
 		snprintf(plan->full + len, sizeof(plan->full) - len, ",xdp_prog=%s",
 			 xdp_program_path(p->steer));
@@ -453,7 +247,7 @@ static int plug(struct port *p, const struct plan *plan, struct fwd_err *err)
 					      "ADDRESS after -- at "
 					      "start, and bind it to vfio-pci)"
 					    : "can't be attached",
-			      strerror(-rc), capture.said[0] ? ": " : "", capture.said);
+			      strerror(-rc), capture_said()[0] ? ": " : "", capture_said());
 	/* EAL knows no bus that has a driver for the name. */
 	if (rc == -EFAULT && !plan->driver)
 		return dp_err(
@@ -461,15 +255,15 @@ static int plug(struct port *p, const struct plan *plan, struct fwd_err *err)
 			"device '%s': no DPDK driver for %s: unknown, or not installed (names "
 			"begin with the driver's: net_af_xdp0, net_tap1)",
 			p->devargs, p->name);
-	if (rc == -EFAULT && !capture.by_driver)
+	if (rc == -EFAULT && !capture_by_driver())
 		return dp_err(err, -ENODEV,
 			      "device '%s': DPDK's driver for %s is not installed (Debian: "
 			      "librte-net-*)",
 			      p->devargs, plan->driver->prefix);
 	if (rc)
-		return dpdk_err(err, rc, p->devargs,
-				geteuid() == 0 ? "can't be attached"
-					       : "can't be attached (it may need root)");
+		return capture_err(err, rc, p->devargs,
+				   geteuid() == 0 ? "can't be attached"
+						  : "can't be attached (it may need root)");
 
 	if (rte_eth_dev_get_port_by_name(p->name, &id)) {
 		id = RTE_MAX_ETHPORTS;
@@ -500,10 +294,10 @@ static uint16_t limit_mtu(const struct port *p, const struct plan *plan,
 	uint32_t max = FWD_MTU_MAX, room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
 
 	max = RTE_MIN(max, info->max_mtu);
-	if (info->max_rx_pktlen > FRAME_OVERHEAD)
-		max = RTE_MIN(max, info->max_rx_pktlen - FRAME_OVERHEAD);
+	if (info->max_rx_pktlen > PORT_FRAME_OVERHEAD)
+		max = RTE_MIN(max, info->max_rx_pktlen - PORT_FRAME_OVERHEAD);
 	if (!scatter && !(plan->driver && plan->driver->any_length))
-		max = RTE_MIN(max, room - FRAME_OVERHEAD);
+		max = RTE_MIN(max, room - PORT_FRAME_OVERHEAD);
 	return plan->af_xdp ? RTE_MIN(max, p->max_mtu) : max;
 }
 
@@ -588,10 +382,10 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 
 	rc = rte_eth_dev_configure(p->port_id, p->rxqs, txqs, &conf);
 	if (rc)
-		return dpdk_err(err, rc, p->devargs, "can't be configured");
+		return capture_err(err, rc, p->devargs, "can't be configured");
 	rc = rte_eth_dev_set_mtu(p->port_id, mtu);
 	if (rc && rc != -ENOTSUP)
-		return dpdk_err(err, rc, p->devargs, "its MTU can't be set");
+		return capture_err(err, rc, p->devargs, "its MTU can't be set");
 	p->mtu = mtu;
 	p->txqs = txqs;
 	return 0;
@@ -603,10 +397,10 @@ static int start_device(struct port *p, const char *failed, struct fwd_err *err)
 	int rc = rte_eth_dev_start(p->port_id);
 
 	if (rc)
-		return dpdk_err(err, rc, p->devargs, failed);
+		return capture_err(err, rc, p->devargs, failed);
 	p->started = true;
 	rc = rss_apply(&p->rss, p->port_id, p->rxqs);
-	return rc ? dpdk_err(err, rc, p->devargs, "its RSS key and table can't be set") : 0;
+	return rc ? capture_err(err, rc, p->devargs, "its RSS key and table can't be set") : 0;
 }
 
 static int start(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
@@ -623,7 +417,7 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 	for (q = 0; !rc && q < p->txqs; q++)
 		rc = rte_eth_tx_queue_setup(p->port_id, q, tx_desc, socket, NULL);
 	if (rc)
-		return dpdk_err(err, rc, p->devargs, "its transmit queues can't be set up");
+		return capture_err(err, rc, p->devargs, "its transmit queues can't be set up");
 	for (q = 0; q < p->rxqs; q++) {
 		rc = rte_eth_rx_queue_setup(p->port_id, q, rx_desc, socket, NULL, pool);
 		/* The kernel lets go of an AF_XDP queue, our trial's, some time after its socket
@@ -633,7 +427,8 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 			rc = rte_eth_rx_queue_setup(p->port_id, q, rx_desc, socket, NULL, pool);
 		}
 		if (rc)
-			return dpdk_err(err, rc, p->devargs, "its receive queues can't be set up");
+			return capture_err(err, rc, p->devargs,
+					   "its receive queues can't be set up");
 	}
 	/* Ours is the interface's own address: no promiscuous mode. A port without one takes
 	 * everything anyway. */
@@ -668,7 +463,7 @@ static int learn(struct port *p, const struct plan *plan, const struct rte_eth_d
 	rte_strscpy(p->driver, info->driver_name, sizeof(p->driver));
 	rc = rte_eth_macaddr_get(p->port_id, &mac);
 	if (rc)
-		return dpdk_err(err, rc, p->devargs, "its MAC address is unknown");
+		return capture_err(err, rc, p->devargs, "its MAC address is unknown");
 	if (rte_is_zero_ether_addr(&mac)) {
 		rte_eth_random_addr(mac.addr_bytes);
 		(void)rte_eth_dev_default_mac_addr_set(p->port_id, &mac);
@@ -695,19 +490,7 @@ static int learn(struct port *p, const struct plan *plan, const struct rte_eth_d
 			       p->name, p->netdev);
 	}
 
-	if (plan->af_xdp) {
-		rc = xdp_started(p->steer, err);
-		if (rc)
-			return rc;
-		p->xdp = plan->own_program;
-		p->kernel_arp = true;
-		p->arp_fd = netdev_arp_socket(p->ifindex);
-		if (p->arp_fd < 0)
-			return dp_err(err, p->arp_fd,
-				      "device '%s': no packet socket for ARP on %s: %s", p->devargs,
-				      p->netdev, strerror(-p->arp_fd));
-	}
-	return 0;
+	return plan->af_xdp ? port_xdp_started(p, plan->own_program, err) : 0;
 }
 
 int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, enum fwd_rss rss,
@@ -743,7 +526,7 @@ int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, enum fwd_rss rss
 		in_use[p.port_id] = true;
 		rc = rte_eth_dev_info_get(p.port_id, &info);
 		if (rc)
-			dpdk_err(err, rc, devargs, "tells nothing of itself");
+			capture_err(err, rc, devargs, "tells nothing of itself");
 	}
 	if (!rc)
 		rc = configure(&p, &plan, &info, mtu, rss, n_workers, pool, err);
@@ -760,25 +543,6 @@ int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, enum fwd_rss rss
 	return 0;
 }
 
-/* Takes back the packet buffers that the AF_XDP driver would lose. */
-static void empty_xdp(struct port *p)
-{
-	struct rte_mbuf *burst[32];
-	unsigned q, n, turns;
-
-	xdp_detach(p->steer);
-	for (q = 0; q < p->rxqs; q++)
-		while ((n = rte_eth_rx_burst(p->port_id, q, burst, RTE_DIM(burst))))
-			rte_pktmbuf_free_bulk(burst, n);
-	/* An empty burst collects what was sent; the last ones may be on their way yet. */
-	for (turns = 0; turns < 5; turns++) {
-		for (q = 0; q < p->rxqs; q++)
-			(void)rte_eth_tx_burst(p->port_id, q, burst, 0);
-		usleep(1000);
-	}
-	xdp_reclaim(p->steer, p->pool);
-}
-
 void port_close(struct port *p)
 {
 	struct rte_eth_dev_info info = {0};
@@ -786,7 +550,7 @@ void port_close(struct port *p)
 	if (p->port_id < RTE_MAX_ETHPORTS) {
 		(void)rte_eth_dev_info_get(p->port_id, &info);
 		if (p->started && p->steer)
-			empty_xdp(p);
+			port_xdp_empty(p);
 		(void)rte_eth_dev_stop(p->port_id);
 		(void)rte_eth_dev_close(p->port_id);
 		if (info.device)
@@ -826,7 +590,7 @@ int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
 	if (rc == -ENOTSUP)
 		rc = 0; /* a device without an MTU of its own */
 	if (rc)
-		dpdk_err(err, rc, p->devargs, "its MTU can't be set");
+		capture_err(err, rc, p->devargs, "its MTU can't be set");
 	if (stop) {
 		int again =
 			start_device(p, "did not start again with the new MTU", rc ? &later : err);

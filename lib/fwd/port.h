@@ -15,16 +15,12 @@
 
 #include <rte_dev.h>
 #include <rte_ethdev.h>
-#include <rte_mempool.h>
 
 #include "fwd.h"
+#include "port_pool.h"
 #include "rss.h"
 
-/* The packet buffers that every kind of port can use; AF_XDP wants them packed in one piece, which
- * rte_pktmbuf_pool_create() does not do. Else as that; room counts the headroom. NULL, with the
- * reason in err. */
-struct rte_mempool *port_pool_create(const char *name, unsigned n, unsigned cache,
-				     uint16_t priv_size, uint16_t room, struct fwd_err *err);
+#define PORT_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 4) /* Ethernet and an 802.1Q tag */
 
 struct xdp;	    /* xdp/xdp.h */
 struct netdev_undo; /* netdev.h */
@@ -49,7 +45,7 @@ struct port {
 	bool kernel_arp;     /* ARP frames don't come by the port, but by arp_fd */
 	int arp_fd;	     /* readable when port_arp_receive() has something; -1: none */
 
-	/* private to port.c */
+	/* private to port.c and port_xdp.c */
 	struct rte_mempool *pool;
 	struct xdp *steer;
 	struct netdev_undo *undo;
