@@ -43,8 +43,9 @@ static struct {
 	unsigned n_lanes;
 	struct lane *lanes;
 	struct job jobs[FWD_MAX_WORKERS];
-	struct rte_mempool *pool; /* of our own ports' packets */
-	struct frames out, in;	  /* in the order of sending */
+	struct rte_mempool *pool;	   /* of our own ports' packets */
+	struct frames out, in;		   /* in the order of sending */
+	struct frames part[2][QUEUES_MAX]; /* of those by port, with --steer */
 	_Atomic bool halt;
 	volatile sig_atomic_t interrupted;
 	bool running, segments; /* segments: the packets are those of segments.h */
@@ -329,6 +330,26 @@ unsigned bench_lanes(void)
 	return bench.n_lanes;
 }
 
+static unsigned queue_of(void *arg, const struct frame_head *h)
+{
+	return router_queue(*(bool *)arg, h, ports.n_rxq);
+}
+
+/* What a NIC that finds the workers puts into each queue: parts of the tables, which are complete.
+ */
+static void deal(const struct options *o)
+{
+	struct frames *all[] = {&bench.out, &bench.in};
+
+	for (unsigned i = 0; o->steer && i < RTE_DIM(all); i++) {
+		bool inside = i == 0;
+
+		frames_part(all[i], queue_of, &inside, bench.part[i], ports.n_rxq);
+		for (unsigned q = 0; q < ports.n_rxq; q++)
+			frames_shuffle(&bench.part[i][q], 3 + q);
+	}
+}
+
 /* queues: by how many of each port. */
 static void feed(const struct options *o, unsigned queues, bool once)
 {
@@ -337,6 +358,11 @@ static void feed(const struct options *o, unsigned queues, bool once)
 
 	if (!ports.own && !options_trials(o))
 		return;
+	if (o->steer && queues > 1) {
+		ports_feed_each(0, out ? bench.part[0] : NULL, queues, once);
+		ports_feed_each(1, in ? bench.part[1] : NULL, queues, once);
+		return;
+	}
 	ports_feed(0, out || once ? &bench.out : NULL, queues, once, once ? NULL : fresh);
 	ports_feed(1, in && !once ? &bench.in : NULL, queues, once, NULL);
 }
@@ -388,6 +414,7 @@ bool bench_learned(const struct options *o)
 	}
 	frames_shuffle(&bench.out, 1);
 	frames_shuffle(&bench.in, 2);
+	deal(o);
 	feed(o, ports.own ? ports.n_rxq : 1, false);
 	return true;
 }
@@ -473,6 +500,7 @@ bool bench_prepare(const struct options *o)
 	if (o->pcap != NULL || o->mode == MODE_NAT44_SETUP) {
 		if (o->pcap == NULL)
 			frames_shuffle(&bench.out, 1);
+		deal(o);
 		feed(o, ports.n_rxq, false);
 		return true;
 	}
@@ -544,7 +572,7 @@ void bench_measure(const struct options *o, struct result *r,
 	turn_fn turn = forward_turn(o->mode), io = forward_turn(MODE_IO);
 	struct rates rates = {0}, io_rates = {0};
 	struct nat_stats nat;
-	uint64_t drops = router_drops();
+	uint64_t drops = router_drops(), received, handed_over;
 
 	*r = (struct result){0};
 	for (unsigned s = 0; s < STAGES; s++)
@@ -553,6 +581,8 @@ void bench_measure(const struct options *o, struct result *r,
 	bench.interrupted = 0;
 	if (!ports.own)
 		slice(turn, WARM_PORTS_MS, false, false);
+	received = router_received();
+	handed_over = router_handed_over();
 	for (unsigned round = 0; !bench.interrupted; round++) {
 		uint64_t now = rte_get_tsc_cycles();
 		struct outcome out;
@@ -590,6 +620,9 @@ void bench_measure(const struct options *o, struct result *r,
 	r->has_stages = timed && stage_series[0].n > 0;
 	if (r->has_stages)
 		bench_stages(r->stages);
+	received = router_received() - received;
+	handed_over = router_handed_over() - handed_over;
+	r->handed_over = received > 0 ? (double)handed_over / (double)received : 0;
 	r->drops = router_drops() - drops;
 	for (unsigned i = 0; i < ports.n; i++)
 		r->drops += bench_tx_dropped(i);

@@ -17,6 +17,7 @@ struct result {
 	double stages[STAGES];
 	bool has_stages;
 	uint64_t drops;
+	double handed_over; /* to another worker, of the packets received */
 	uint32_t sessions;
 	double bytes_per_session;
 	uint64_t payload_received, payload_summed;

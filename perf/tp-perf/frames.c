@@ -14,8 +14,9 @@
 #include "frames.h"
 
 #define FLOWS_OF_HOST 16
-#define PORT_STEP     4000 /* each flow of a host draws its port from as many of its own, above 1023 \
-			    */
+#define PORT_STEP                                                                                  \
+	4000 /* each flow of a host draws its port from as many of its own, above 1023             \
+	      */
 #define INSIDE	     0x0a000000u /* 10.0.0.0/8 */
 #define INSIDE_FRESH 0x0a800000u
 #define OUTSIDE	     0xc6120000u /* 198.18.0.0/15 */
@@ -194,6 +195,25 @@ void frames_shuffle(struct frames *f, uint64_t seed)
 
 		f->heads[i - 1] = f->heads[j];
 		f->heads[j] = h;
+	}
+}
+
+void frames_part(struct frames *f, unsigned (*key)(void *arg, const struct frame_head *h),
+		 void *arg, struct frames *part, unsigned n)
+{
+	uint32_t from = 0;
+
+	for (unsigned k = 0; k < n; k++) {
+		part[k] = (struct frames){.heads = f->heads + from};
+		for (uint32_t i = from; i < f->n; i++) {
+			struct frame_head h = f->heads[i];
+
+			if (key(arg, &h) != k)
+				continue;
+			f->heads[i] = f->heads[from];
+			f->heads[from++] = h;
+			part[k].n++;
+		}
 	}
 }
 

@@ -70,6 +70,10 @@ void frames_free(struct frames *f);
 /* All flows in the order of their numbers, and any table into an order of its own. */
 bool frames_fill(struct frames *f, const struct options *o);
 void frames_shuffle(struct frames *f, uint64_t seed);
+/* Brings together those that key() gives the same number < n, in the order of the numbers. part[k]:
+ * those of k, which stay f's. */
+void frames_part(struct frames *f, unsigned (*key)(void *arg, const struct frame_head *h),
+		 void *arg, struct frames *part, unsigned n);
 
 /* The IPv4 frames of a capture, sent to dst. False with a message. */
 bool frames_read_pcap(struct frames *f, const char *path, const struct rte_ether_addr *dst);

@@ -123,6 +123,9 @@ void options_usage(const char *program)
 	       "to %u (1)\n"
 	       "  --rules N               translation rules, the last one matches, to %u (1)\n"
 	       "                          (mode gro: 0 for routing only)\n"
+	       "  --steer                 packets come to the worker that a NIC with rss source and "
+	       "rss\n"
+	       "                          destination-port finds; no port is preserved\n"
 	       "  --payload WHERE         mode gro: warm, the payloads lie in the worker's cache, "
 	       "or "
 	       "cold (warm)\n"
@@ -217,6 +220,7 @@ enum {
 	OPT_DIRECTION,
 	OPT_ROUTES,
 	OPT_RULES,
+	OPT_STEER,
 	OPT_PAYLOAD,
 	OPT_RX_CSUM,
 	OPT_PROTO,
@@ -257,6 +261,7 @@ static const struct option longs[] = {
 	{"direction", required_argument, NULL, OPT_DIRECTION},
 	{"routes", required_argument, NULL, OPT_ROUTES},
 	{"rules", required_argument, NULL, OPT_RULES},
+	{"steer", no_argument, NULL, OPT_STEER},
 	{"payload", required_argument, NULL, OPT_PAYLOAD},
 	{"rx-csum", no_argument, NULL, OPT_RX_CSUM},
 	{"proto", required_argument, NULL, OPT_PROTO},
@@ -357,6 +362,9 @@ static void set(struct options *o, int option, const char *name, const char *arg
 		break;
 	case OPT_RULES:
 		o->rules = (uint32_t)number(name, arg, 10, 0, RULES_MAX);
+		break;
+	case OPT_STEER:
+		o->steer = true;
 		break;
 	case OPT_PAYLOAD:
 		o->payload_cold = strcmp(arg, "cold") == 0;
@@ -485,6 +493,10 @@ static void check(const struct options *o, bool direction_set)
 		bad("--json needs an end: --duration 1 or more");
 	if (o->mode != MODE_ROUTE && o->routes > 1 && !mode_routes(o->mode))
 		bad("mode %s has no routes", mode_name(o->mode));
+	if (o->steer && (o->nb_cores < 2 || o->rxq < o->nb_cores))
+		bad("--steer is for two workers or more, with a receive queue each");
+	if (o->steer && (!mode_translates(o->mode) || o->mode == MODE_MIXED || o->pcap != NULL))
+		bad("--steer is for flows of its own, in modes nat44, nat44-setup and static");
 	if (o->rules > 1 && !mode_translates(o->mode))
 		bad("mode %s has no translation rules", mode_name(o->mode));
 }

@@ -55,6 +55,7 @@ struct options {
 	uint64_t portmask;
 	uint32_t nat_timeout_s; /* of UDP, in mode mixed: how long its new sessions stay */
 	bool json, interactive, auto_start, frame_set, flows_set, burst_set;
+	bool steer; /* packets come to their workers' queues, as by a NIC's RSS */
 	/* mode gro: payloads from memory; the device vouches for checksums; UDP instead of TCP */
 	bool payload_cold, rx_csum, udp;
 	uint32_t train;		 /* mode gro: segments of a flow before it is another one's turn */

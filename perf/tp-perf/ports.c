@@ -179,6 +179,18 @@ void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once,
 	}
 }
 
+void ports_feed_each(unsigned i, const struct frames *frames, unsigned n, bool once)
+{
+	ports_feed(i, frames, n, once, NULL);
+	for (unsigned k = 0; frames != NULL && k < n; k++) {
+		struct queue *q = &ports.queues[i][k];
+
+		q->frames = frames[k].n > 0 ? &frames[k] : NULL;
+		q->at = q->first = 0;
+		q->step = 1;
+	}
+}
+
 void ports_own(unsigned i, uint16_t (*rx)(struct queue *q, struct rte_mbuf **m, uint16_t n),
 	       void (*tx)(struct queue *q, struct rte_mbuf **m, uint16_t n), void *arg)
 {

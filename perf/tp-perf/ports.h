@@ -52,8 +52,9 @@ struct queue {
 } __rte_cache_aligned;
 
 struct ports {
-	unsigned n;	    /* the router's */
-	unsigned n_testers; /* given besides, for trials: cabled each to the router's of its order */
+	unsigned n; /* the router's */
+	unsigned
+		n_testers; /* given besides, for trials: cabled each to the router's of its order */
 	uint16_t ids[PORTS_MAX];
 	struct rte_ether_addr macs[PORTS_MAX]; /* by index, not id */
 	bool own;
@@ -78,6 +79,8 @@ void ports_set_burst(uint16_t burst);
  * every n-th. */
 void ports_feed(unsigned i, const struct frames *frames, unsigned n, bool once,
 		const struct options *fresh);
+/* As ports_feed(), each of n queues from a table of its own; NULL: none. */
+void ports_feed_each(unsigned i, const struct frames *frames, unsigned n, bool once);
 /* Our own port index i gets its packets from rx and gives them to tx, until ports_feed(). One
  * queue. */
 void ports_own(unsigned i, uint16_t (*rx)(struct queue *q, struct rte_mbuf **m, uint16_t n),

@@ -205,6 +205,8 @@ void report_text(FILE *out, const struct options *o, const struct result *r)
 	if (mode_translates(o->mode))
 		fprintf(out, ", %u sessions, %.0f bytes of memory for each", r->sessions,
 			r->bytes_per_session);
+	if (bench_lanes() > 1 && mode_translates(o->mode))
+		fprintf(out, ", %.1f %% handed over", 100 * r->handed_over);
 	fprintf(out, "\n");
 }
 
@@ -260,6 +262,9 @@ void report_json(FILE *out, const struct options *o, const struct result *r)
 		bench_lanes(), o->routes, mode_translates(o->mode) ? o->rules : 0,
 		gro_names[r->gro], r->payload_received, r->payload_summed, r->mpps, r->cycles,
 		r->io_mpps, r->io_cycles, r->drops, r->sessions, r->bytes_per_session);
+	if (bench_lanes() > 1 && mode_translates(o->mode))
+		fprintf(out, ",\"steer\":%s,\"handed_over\":%.3f", o->steer ? "true" : "false",
+			r->handed_over);
 	if (o->mode == MODE_GRO)
 		fprintf(out,
 			",\"payload\":\"%s\",\"rx_csum\":%s,\"proto\":\"%s\",\"train\":%u,"

@@ -6,10 +6,12 @@
 
 #include <rte_errno.h>
 #include <rte_malloc.h>
+#include <rte_thash.h>
 
 #include "frames.h"
 #include "ports.h"
 #include "router.h"
+#include "rss.h"
 
 #define IP4(a, b, c, d) RTE_BE32((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
 
@@ -170,6 +172,7 @@ static bool set_rules(const struct options *o, uint16_t outside)
 	conf.rules = rules;
 	conf.n_rules = o->rules;
 	conf.tcp_loose = o->mode == MODE_GRO;
+	conf.port_preservation = !o->steer;
 	if (o->mode != MODE_STATIC) {
 		conf.pools = &pool;
 		conf.n_pools = 1;
@@ -200,6 +203,7 @@ static bool make_workers(const struct options *o, const unsigned *lcores)
 				dp.n_workers);
 			return false;
 		}
+		nat_shared_prefer_ports(dp.nat_shared, o->steer);
 	}
 	for (unsigned i = 0; i < dp.n_workers; i++) {
 		dp.workers[i] =
@@ -238,6 +242,18 @@ bool router_build(const struct options *o, const unsigned *lcores)
 		return false;
 	atomic_store(&dp.snapshot, snap);
 	return true;
+}
+
+unsigned router_queue(bool inside, const struct frame_head *h, unsigned queues)
+{
+	enum nat_rss by = inside ? NAT_RSS_SOURCE : NAT_RSS_DESTINATION_PORT;
+	uint32_t tuple[3], hash; /* addresses and ports as they lie in the datagram */
+
+	memcpy(tuple, h->bytes + 12, sizeof(tuple));
+	for (unsigned i = 0; i < RTE_DIM(tuple); i++)
+		tuple[i] = rte_be_to_cpu_32(tuple[i]);
+	hash = rte_softrss(tuple, RTE_DIM(tuple), nat_shared_rss_key(dp.nat_shared, by));
+	return rss_queue(dp.nat_shared, by, dp.n_workers, hash % NAT_SHARES, (uint16_t)queues);
 }
 
 void router_clear(void)
@@ -282,17 +298,36 @@ void router_gro(const struct options *o, enum gro gro)
 
 uint64_t router_received(void)
 {
-	return dp.counters[0]->iface[0].rx_packets;
+	uint64_t n = 0;
+
+	for (unsigned w = 0; w < dp.n_workers; w++)
+		for (unsigned i = 0; i < FWD_MAX_IFACES; i++)
+			n += dp.counters[w]->iface[i].rx_packets;
+	return n;
+}
+
+static uint64_t events_of(unsigned what)
+{
+	uint64_t n = 0;
+
+	for (unsigned w = 0; w < dp.n_workers; w++)
+		n += dp.counters[w]->events[what];
+	return n;
+}
+
+uint64_t router_handed_over(void)
+{
+	return events_of(FWD_E_handovers);
 }
 
 uint64_t router_summed(void)
 {
-	return dp.counters[0]->events[FWD_E_gro_payload_bytes_summed];
+	return events_of(FWD_E_gro_payload_bytes_summed);
 }
 
 uint64_t router_merged(void)
 {
-	return dp.counters[0]->events[FWD_E_gro_merged];
+	return events_of(FWD_E_gro_merged);
 }
 
 void router_end_sessions(void)

@@ -7,7 +7,7 @@
 #ifndef TP_PERF_ROUTER_H
 #define TP_PERF_ROUTER_H
 
-#include "options.h"
+#include "frames.h"
 #include "worker.h"
 
 /* Once, after EAL: rings, counters, RCU, for n workers; dp.pool is there. False with a message. */
@@ -18,13 +18,19 @@ bool router_init(unsigned n_workers);
 bool router_build(const struct options *o, const unsigned *lcores);
 void router_clear(void);
 
+/* The queue, of so many of a port, that a NIC with rss source (inside) or destination-port
+ * (outside) puts a packet into. With several workers, after router_build(). */
+unsigned router_queue(bool inside, const struct frame_head *h, unsigned queues);
+
 /* What is done with segments that come in by the inside. */
 enum gro { GRO_OFF, GRO_TSO, GRO_CUT, GRO_KINDS };
 
 /* While no worker runs; what waits for more by what was set before is still there. */
 void router_gro(const struct options *o, enum gro gro);
-/* Packets received, payload bytes summed, and packets made of several, so far. */
+/* Packets received and handed over, payload bytes summed, and packets made of several, so far, by
+ * all workers. */
 uint64_t router_received(void);
+uint64_t router_handed_over(void);
 uint64_t router_summed(void);
 uint64_t router_merged(void);
 
