@@ -555,6 +555,69 @@ static void feed(const struct segment *s, unsigned n)
 	router_drain();
 }
 
+/* The frames that n segments leave in by a device that cuts packets of so many buffers, all from
+ * the same port. */
+static unsigned frames_of(const struct segment *s, unsigned n, uint16_t limit, unsigned *most,
+			  uint16_t *sport)
+{
+	struct rte_mbuf *m[FWD_BURST];
+	unsigned frames = 0;
+
+	set_tso(limit, true);
+	for (unsigned i = 0; i < n; i++)
+		m[i] = segment_mbuf(&s[i]);
+	worker_turn_begin(dp.workers[0]);
+	worker_frames(dp.workers[0], m, n, snap->ifaces[LAN].port);
+	worker_turn(dp.workers[0]);
+	set_tso(0, false);
+	*most = 0;
+	for (; rte_eth_rx_burst(snap->ifaces[WAN].port, 0, m, 1) == 1; frames++) {
+		const uint8_t *tcp = rte_pktmbuf_mtod_offset(m[0], uint8_t *, 14 + 20);
+		uint16_t from = (uint16_t)(tcp[0] << 8 | tcp[1]);
+
+		assert_true(frames == 0 || from == *sport);
+		*sport = from;
+		*most = RTE_MAX(*most, m[0]->nb_segs);
+		rte_pktmbuf_free(m[0]);
+	}
+	return frames;
+}
+
+static void test_no_more_buffers_leave_in_a_packet_than_the_device_takes(void **state)
+{
+	struct segment s[9] = {PLAIN}, syn = PLAIN;
+	uint16_t sport;
+	unsigned most;
+
+	(void)state;
+	for (unsigned i = 1; i < 9; i++)
+		s[i] = behind(&s[i - 1]);
+	assert_int_equal(frames_of(s, 9, 9, &most, &sport), 1);
+	assert_int_equal(most, 9);
+	assert_int_equal(frames_of(s, 9, 8, &most, &sport), 2);
+	assert_int_equal(most, 5);
+	assert_int_equal(frames_of(s, 9, 4, &most, &sport), 3);
+	assert_int_equal(most, 3);
+	assert_int_equal(router_events(FWD_E_cut_segments), 0);
+	assert_int_equal(router_events(FWD_E_tso_packets), 6);
+	assert_int_equal(dp.counters[0]->iface[WAN].tx_packets, 3 * 9);
+	assert_int_equal(frames_of(s, 9, 3, &most, &sport),
+			 9); /* of one, parts might be of one segment */
+	assert_int_equal(frames_of(s, 3, 3, &most, &sport), 1);
+
+	/* translated to another port, since the one it has is taken */
+	reset_router(true);
+	syn.flags = 0x02;
+	syn.payload = 0;
+	syn.flow.src = IP(10, 0, 0, 3);
+	feed(&syn, 1);
+	syn.flow.src = s[0].flow.src;
+	feed(&syn, 1);
+	assert_int_equal(frames_of(s, 9, 4, &most, &sport), 3);
+	assert_int_equal(router_events(FWD_E_tso_packets), 3);
+	assert_int_not_equal(sport, s[0].flow.sport);
+}
+
 /* What translation makes of a connection that sends {old data again, new data and FIN}. */
 static enum nat_tcp_state ends_behind_old_data(uint8_t gro)
 {
@@ -659,6 +722,7 @@ int main(void)
 		T(test_a_damaged_segment_parts_its_run_and_leaves_as_damaged_C40),
 		T(test_damage_that_a_device_vouches_for_stays_damage),
 		T(test_damage_is_never_left_to_a_device_to_make_good_where_all_is_validated),
+		T(test_no_more_buffers_leave_in_a_packet_than_the_device_takes),
 		T(test_a_fin_counts_by_its_own_sequence_number),
 		T(test_a_checksum_of_0_after_translation_leaves_as_ffff_K2),
 #undef T
