@@ -22,6 +22,7 @@
 #include "names.h"
 #include "save.h"
 #include "show.h"
+#include "show_nat.h"
 #include "transition.h"
 
 #include "server.h"

@@ -13,8 +13,4 @@
 bool show_run(const struct router *r, const struct cli_cmd *cmd, struct stream **stream,
 	      json_t **object, struct cli_error *e);
 
-/* The filters of "nat session". */
-bool show_session_filter(const struct router *r, const struct cli_cmd *cmd, struct nat_filter *f,
-			 struct cli_error *e);
-
 #endif /* TURNPIKE_SHOW_H */
