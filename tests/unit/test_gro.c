@@ -568,7 +568,7 @@ static unsigned frames_of(const struct segment *s, unsigned n, uint16_t limit, u
 		m[i] = segment_mbuf(&s[i]);
 	worker_turn_begin(dp.workers[0]);
 	worker_frames(dp.workers[0], m, n, snap->ifaces[LAN].port);
-	worker_turn(dp.workers[0]);
+	router_settle();
 	set_tso(0, false);
 	*most = 0;
 	for (; rte_eth_rx_burst(snap->ifaces[WAN].port, 0, m, 1) == 1; frames++) {
