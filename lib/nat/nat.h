@@ -287,7 +287,7 @@ struct nat_limits {
 	uint32_t max_sessions; /* default 1,000,000 */
 	uint32_t max_mappings; /* 0: as many as sessions */
 	uint32_t max_external; /* external addresses with live ports (25 KiB each); 0: one for each
-				* 4096 sessions, but 16 to 1024 */
+				* 8192 sessions, but 8 to 1024 */
 	uint64_t seed;	       /* hashing and port choice (M12): from getrandom() */
 	struct nat_shared *shared; /* of this worker and others; NULL: the only worker, ... */
 	unsigned worker;	   /* ... else its number among them */

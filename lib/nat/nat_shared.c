@@ -9,8 +9,8 @@
 #include "nat_random.h"
 
 #define SESSIONS_DEFAULT    1000000u
-#define SESSIONS_PER_EXTERN 4096u /* default */
-#define EXTERNS_MIN	    16u
+#define SESSIONS_PER_EXTERN 8192u /* default: an eighth of the ports of each protocol */
+#define EXTERNS_MIN	    8u
 #define EXTERNS_MAX	    1024u
 #define HUGE_PAGE	    (2u << 20)
 #define SPINS		    1000

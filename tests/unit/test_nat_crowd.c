@@ -159,6 +159,42 @@ static void test_a_rule_that_is_deleted_takes_its_held_ports_slice_by_slice(void
 	lab_free(&lab);
 }
 
+/* ---- what they take ---------------------------------------------------------------------------- */
+
+static void *untouched(void *ctx, size_t size)
+{
+	(void)ctx;
+	return calloc(1, size);
+}
+
+static void let_go(void *ctx, void *p)
+{
+	(void)ctx;
+	free(p);
+}
+
+static void test_a_session_takes_192_bytes_at_most(void **state)
+{
+	static const uint32_t sizes[] = {65536, 1u << 20, 10000000};
+	static const struct nat_ops ops = {.alloc = untouched, .free = let_go};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct nat_limits limits = {.max_sessions = sizes[i], .seed = 1};
+		struct nat_worker *nat = nat_worker_create(&limits, &ops);
+		struct nat_shared *shared;
+
+		assert_non_null(nat);
+		assert_true(nat_worker_memory(nat) <= UINT64_C(192) * sizes[i]);
+		nat_worker_destroy(nat);
+		/* what several workers share, ports' owners above all */
+		shared = nat_shared_create(&limits, &ops, 2);
+		assert_non_null(shared);
+		assert_true(nat_shared_memory(shared) <= UINT64_C(28) * sizes[i]);
+		nat_shared_destroy(shared);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_sessions_that_live_on_take_a_slice_as_well),
 		cmocka_unit_test(test_a_rule_that_is_deleted_takes_its_sessions_slice_by_slice),
 		cmocka_unit_test(test_a_rule_that_is_deleted_takes_its_held_ports_slice_by_slice),
+		cmocka_unit_test(test_a_session_takes_192_bytes_at_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
