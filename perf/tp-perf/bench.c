@@ -367,6 +367,12 @@ static void feed(const struct options *o, unsigned queues, bool once)
 	ports_feed(1, in && !once ? &bench.in : NULL, queues, once, NULL);
 }
 
+void bench_begin_again(const struct options *o, bool once)
+{
+	router_end_sessions();
+	feed(o, ports.n_rxq, once);
+}
+
 /* Replies to what leaves on the outside. */
 static void watch(void *arg, struct rte_mbuf *m)
 {

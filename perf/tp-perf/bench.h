@@ -42,6 +42,8 @@ unsigned bench_lanes(void);
  * that. */
 bool bench_prepare(const struct options *o);
 bool bench_learned(const struct options *o);
+/* While nothing runs: ends all sessions, and feeds the table anew; once: to its end. */
+void bench_begin_again(const struct options *o, bool once);
 
 /* Measures for o->duration_s, or until bench_interrupt(). Calls period(), if not NULL, each
  * o->stats_period_s. */

@@ -17,6 +17,7 @@
 /* What trials at one rate add up to. */
 struct tally {
 	unsigned trials;
+	double seconds;
 	uint64_t offered, refused, received, skipped;
 	struct hist latency, late;
 };
@@ -155,6 +156,7 @@ static void tally_clear(struct tally *a)
 static void tally_add(struct tally *a, const struct trial_result *r)
 {
 	a->trials++;
+	a->seconds += r->seconds;
 	a->offered += r->offered;
 	a->refused += r->refused;
 	a->received += r->received;
@@ -184,12 +186,11 @@ static void print_table_head(FILE *out, const struct options *o)
 		fprintf(out, "    (of %g Mpps)\n", o->rate_mpps);
 }
 
-static void print_load(FILE *out, const struct options *o, double full, uint32_t percent,
-		       double seconds)
+static void print_load(FILE *out, const struct options *o, double full, uint32_t percent)
 {
 	const struct tally *a = undisturbed.trials >= TRIALS_MIN ? &undisturbed : &all;
 	const struct hist *h = &a->latency;
-	double mpps = (double)a->offered / (a->trials * seconds) / 1e6;
+	double mpps = (double)a->offered / a->seconds / 1e6;
 	uint64_t lost = a->offered - a->received;
 	double least = h->n > 0 ? us(h->min) : 0, p999 = part(h, 99900);
 
@@ -240,7 +241,7 @@ static bool measure_load(FILE *out, const struct options *o, double full, uint32
 		if (!last.disturbed && !slow(mpps))
 			tally_add(&undisturbed, &last);
 	} while (rte_get_tsc_cycles() < until);
-	print_load(out, o, full, percent, o->trial_ms / 1e3);
+	print_load(out, o, full, percent);
 	return true;
 }
 

@@ -9,8 +9,8 @@
 
 #include "options.h"
 
-/* After bench_prepare(). Searches the rate unless it is given, then measures the loads of --latency;
- * results go to out as they are found. False with a message, or when interrupted. */
+/* After bench_prepare(). Searches the rate unless it is given, then measures the loads of
+ * --latency; results go to out as they are found. False with a message, or when interrupted. */
 bool latency_run(FILE *out, const struct options *o);
 
 #endif /* TP_PERF_LATENCY_H */

@@ -60,11 +60,11 @@ const char *generator_name(enum generator g)
 	return names[g];
 }
 
-const char *mode_without_trials(enum mode mode)
+const char *options_without_trials(const struct options *o)
 {
-	return mode == MODE_NAT44_SETUP ? "its table of sessions is full in no time"
-	       : mode == MODE_GRO	? "what it measures is cycles"
-					: NULL;
+	return o->payload_cold ? "each payload from memory is a buffer, and with a frame that is "
+				 "lost it would be gone"
+			       : NULL;
 }
 
 bool options_loads(struct options *o, const char *text)
@@ -441,7 +441,7 @@ static void set(struct options *o, int option, const char *name, const char *arg
 static void check_trials(const struct options *o, const char *trial_option)
 {
 	const char *which = o->latency ? "--latency" : "--ndr";
-	const char *why = mode_without_trials(o->mode);
+	const char *why = options_without_trials(o);
 
 	if (!options_trials(o)) {
 		if (trial_option != NULL && !o->interactive && o->cmdline_file == NULL)
@@ -449,11 +449,9 @@ static void check_trials(const struct options *o, const char *trial_option)
 		return;
 	}
 	if (why != NULL)
-		bad("mode %s takes no %s: %s", mode_name(o->mode), which, why);
+		bad("%s does not go with --payload cold: %s", which, why);
 	if (o->interactive || o->cmdline_file != NULL)
 		bad("%s does not go with a prompt: there it is a command", which);
-	if (o->pcap != NULL)
-		bad("%s stamps packets of its own: --pcap does not go with it", which);
 	if (o->write_pcap != NULL)
 		bad("--write-pcap only writes: %s does not go with it", which);
 	if (o->rate_mpps > 0 && o->ndr)

@@ -78,8 +78,8 @@ bool options_trials(const struct options *o); /* --ndr or --latency */
 const char *generator_name(enum generator g);
 /* "10,50,90": percent, 1 to 100. False: that is none, or more than LOADS_MAX. */
 bool options_loads(struct options *o, const char *text);
-/* Why the mode takes no trials, NULL: it does. */
-const char *mode_without_trials(enum mode mode);
+/* Why there are no trials of it, NULL: there are. */
+const char *options_without_trials(const struct options *o);
 const char *direction_name(enum direction direction);
 
 void options_usage(const char *program);

@@ -219,6 +219,8 @@ static void sent(struct queue *q, struct rte_mbuf **m, uint16_t n)
 			at->next = NULL;
 			if (s.cold != NULL)
 				s.cold[s.cold_put++ % SEGMENTS_COLD] = at;
+			else if (unlikely(p->n == PILE_ROOM))
+				rte_mempool_put(p->pool, at);
 			else
 				p->m[p->n++] = at;
 		}

@@ -64,7 +64,7 @@ static void stop(void)
 static void run_trials(bool latency)
 {
 	struct options o = *opts;
-	const char *why = mode_without_trials(o.mode);
+	const char *why = options_without_trials(&o);
 
 	if (bench_running()) {
 		printf("Please stop forwarding first\n");
@@ -74,9 +74,8 @@ static void run_trials(bool latency)
 		printf("Over ports given, without a prompt: --ndr, --latency\n");
 		return;
 	}
-	if (why != NULL || o.pcap != NULL) {
-		printf("Not in mode %s: %s\n", mode_name(o.mode),
-		       why != NULL ? why : "a capture's frames carry no stamps");
+	if (why != NULL) {
+		printf("Not with --payload cold: %s\n", why);
 		return;
 	}
 	o.ndr = !latency;

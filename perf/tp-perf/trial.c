@@ -26,6 +26,7 @@
 #define WAIT_US	       100
 #define PINGS	       4000
 #define PING_MS	       20 /* for all of them, where a CPU is shared */
+#define WARM_PART      8 /* of flows that can be used once only, at most an eighth is for warming up */
 
 /* In place of an own port's queues of the same number. */
 struct wire {
@@ -67,8 +68,12 @@ static struct {
 
 	turn_fn turn; /* the worker's */
 	struct pace pace;
-	uint64_t count_from, until, drain, last_received, backlog;
-	bool through; /* tables fed once, to their ends */
+	uint64_t count_from, count_for, until, drain, last_received, backlog;
+	bool through;	  /* tables fed once, to their ends */
+	bool in_headroom; /* stamps lie in front of the frames, which have no room for them */
+	uint64_t flows;	  /* 0, or each may be used once: mode nat44-setup */
+	uint64_t used;	  /* of them */
+	uint64_t usable;  /* in this phase */
 	uint32_t trials, tag;
 	unsigned idle; /* steps after that time: it may have passed while this lcore was away */
 	_Atomic unsigned phase;	      /* enum phase */
@@ -118,6 +123,13 @@ static uint16_t nothing_tx(void *queue, struct rte_mbuf **m, uint16_t n)
 
 /* ---- offering -------------------------------------------------------------------------------- */
 
+/* Of packets of its own, what lies in front of a frame comes back with it. */
+static inline void *stamp_in(const struct rte_mbuf *m)
+{
+	return t.in_headroom ? m->buf_addr
+			     : rte_pktmbuf_mtod_offset(m, void *, stamp_at(m->data_len));
+}
+
 static inline void give_back(const struct source *s, struct rte_mbuf **m, unsigned n)
 {
 	if (n > 0)
@@ -139,12 +151,10 @@ static void offer_burst(unsigned n, uint64_t now)
 		made += k;
 	} while (k > 0 && made < room);
 	for (unsigned i = 0; i < made; i++) {
-		uint16_t len = m[i]->data_len;
-
-		stamp_put(rte_pktmbuf_mtod_offset(m[i], void *, stamp_at(len)), pace_next(&t.pace),
-			  t.tag, t.sums[len]);
+		stamp_put(stamp_in(m[i]), pace_next(&t.pace), t.tag, t.sums[m[i]->data_len]);
 		pace_take(&t.pace, 1);
 	}
+	t.used += made;
 	if (made > 0)
 		sent = s->ring != NULL ? rte_ring_sp_enqueue_burst(s->ring, (void **)m, made, NULL)
 				       : s->tx(s->txq, m, (uint16_t)made);
@@ -176,6 +186,10 @@ static void offer(uint64_t now)
 	while (due > 0) {
 		unsigned n = (unsigned)RTE_MIN(due, (uint64_t)OFFER_BURST);
 
+		if (t.flows > 0 && n > t.usable - t.used)
+			n = (unsigned)(t.usable - t.used);
+		if (n == 0)
+			break;
 		offer_burst(n, now);
 		due = t.generator == GENERATOR_WORKER ? due - n : 0;
 	}
@@ -186,9 +200,9 @@ static void offer(uint64_t now)
 /* Whether the frame is of this trial, and when it was due. */
 static inline bool read_stamp(const struct rte_mbuf *m, struct stamp *s)
 {
-	if (unlikely(m->data_len < FRAME_MIN))
+	if (unlikely(m->data_len < FRAME_MIN && !t.in_headroom))
 		return false;
-	memcpy(s, rte_pktmbuf_mtod_offset(m, const void *, stamp_at(m->data_len)), sizeof(*s));
+	memcpy(s, stamp_in(m), sizeof(*s));
 	return s->tag == t.tag;
 }
 
@@ -196,6 +210,18 @@ static inline void took(uint64_t at, const struct stamp *s)
 {
 	t.r->received++;
 	hist_add(&t.r->latency, at - RTE_MIN(at, s->due));
+}
+
+/* Each of the frames that were merged into one. */
+static inline void took_all(uint64_t at, const struct rte_mbuf *m)
+{
+	struct stamp s;
+
+	do {
+		if (read_stamp(m, &s))
+			took(at, &s);
+		m = m->next;
+	} while (unlikely(m != NULL));
 }
 
 static void take_own(struct sink *k, uint64_t now)
@@ -212,18 +238,15 @@ static void take_own(struct sink *k, uint64_t now)
 		/* a mark's is an address as good as any other to a prefetch */
 		rte_prefetch0(m);
 		rte_prefetch0(m + sizeof(struct rte_mbuf) + sizeof(struct fwd_mbuf_priv) +
-			      RTE_PKTMBUF_HEADROOM);
+			      (t.in_headroom ? 0 : RTE_PKTMBUF_HEADROOM));
 	}
 	for (unsigned i = had; i < k->n; i++) {
 		uint64_t word = (uintptr_t)k->held[i];
-		struct stamp s;
 
 		if (!(word & TIME_MARK))
 			continue;
-		for (unsigned f = start; f < i; f++) {
-			if (read_stamp(k->held[f], &s))
-				took(word >> 1, &s);
-		}
+		for (unsigned f = start; f < i; f++)
+			took_all(word >> 1, k->held[f]);
 		ports_take(k->i, k->q, (struct rte_mbuf **)&k->held[start], (uint16_t)(i - start));
 		start = i + 1;
 	}
@@ -275,14 +298,20 @@ static inline void generator_step(void)
 	switch (atomic_load_explicit(&t.phase, memory_order_relaxed)) {
 	case WARM:
 		offer(now);
+		if (t.flows > 0 && t.used == t.usable)
+			t.count_from = RTE_MIN(t.count_from, pace_next(&t.pace));
 		if (now >= t.count_from && pace_due(&t.pace, t.count_from) == 0) {
 			clear(t.r);
 			t.tag = stamp_tag(++t.trials);
+			t.until = t.through ? UINT64_MAX : t.count_from + t.count_for;
+			t.usable = t.flows;
 			t.phase = COUNT;
 		}
 		break;
 	case COUNT:
 		offer(now);
+		if (t.flows > 0 && t.used == t.usable)
+			t.until = RTE_MIN(t.until, pace_next(&t.pace));
 		if ((now >= t.until && pace_due(&t.pace, t.until) == 0) ||
 		    (t.through && ports_fed()) || bench_interrupted()) {
 			t.last_received = now;
@@ -355,7 +384,8 @@ static void find_ends(void)
 	t.n_sources = t.n_sinks = 0;
 	for (unsigned i = 0; i < ports.n; i++) {
 		struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[ports.ids[i]];
-		bool from = ports.queues[i][0].frames != NULL;
+		bool from = ports.queues[i][0].frames != NULL ||
+			    (i == 0 && ports.queues[i][0].own_rx != NULL);
 
 		for (unsigned q = 0; from && q < (ports.own ? ports.n_rxq : 1); q++)
 			add_source(i, q);
@@ -399,6 +429,8 @@ static void run(double pps, unsigned warm_ms, unsigned ms, struct trial_result *
 {
 	uint64_t hz = rte_get_tsc_hz(), start = rte_rdtsc() + LAUNCH_MS * hz / 1000;
 
+	if (t.flows > 0)
+		bench_begin_again(t.o, true);
 	find_ends();
 	clear(r);
 	r->disturbed = false;
@@ -406,15 +438,17 @@ static void run(double pps, unsigned warm_ms, unsigned ms, struct trial_result *
 	t.turn = forward_turn(t.o->mode);
 	t.tag = stamp_tag(++t.trials);
 	t.source = t.idle = 0;
+	t.used = 0;
+	t.usable = t.flows / WARM_PART;
 	t.through = ms == 0;
 	t.drain = (ports.own ? DRAIN_OWN_MS : DRAIN_PORTS_MS) * hz / 1000;
 	t.count_from = start + warm_ms * hz / 1000;
-	t.until = t.through ? UINT64_MAX : t.count_from + ms * hz / 1000;
+	t.count_for = ms * hz / 1000;
 	pace_start(&t.pace, start, (double)hz / pps);
 	t.phase = WARM;
 	launch();
 	r->disturbed |= bench_stop();
-	r->seconds = ms / 1e3;
+	r->seconds = (double)(t.until - t.count_from) / (double)hz;
 }
 
 void trial_run(double mpps, unsigned warm_ms, unsigned ms, struct trial_result *r)
@@ -565,6 +599,8 @@ bool trial_open(const struct options *o)
 	uint8_t pattern[FRAME_MAX];
 
 	t.o = o;
+	t.in_headroom = o->pcap != NULL || o->mode == MODE_GRO;
+	t.flows = o->mode == MODE_NAT44_SETUP ? o->flows : 0;
 	t.backlog = RTE_MAX(o->rxd / UINT64_C(2), (uint64_t)BACKLOG_MIN);
 	if (!ports.own && ports.n_testers == 0 && o->direction == DIR_BOTH) {
 		fprintf(stderr, "tp-perf: --direction both takes four ports, two cabled to the "
@@ -600,6 +636,8 @@ bool trial_open(const struct options *o)
 
 void trial_close(void)
 {
+	if (t.flows > 0)
+		bench_begin_again(t.o, false);
 	for (unsigned i = 0; i < ports.n; i++) {
 		if (t.saved[i].rx_pkt_burst != NULL)
 			rte_eth_fp_ops[ports.ids[i]] = t.saved[i];

@@ -11,11 +11,11 @@
 #include "hist.h"
 
 struct trial_result {
-	uint64_t offered;  /* frames that were due and that there was a buffer for */
-	uint64_t refused;  /* of them: the queue before the worker, or the port, had no room */
-	uint64_t received; /* of them: came back */
-	uint64_t skipped;  /* due, but the generator was too late to offer them */
-	double seconds;
+	uint64_t offered;    /* frames that were due and that there was a buffer for */
+	uint64_t refused;    /* of them: the queue before the worker, or the port, had no room */
+	uint64_t received;   /* of them: came back */
+	uint64_t skipped;    /* due, but the generator was too late to offer them */
+	double seconds;	     /* of those that count */
 	bool disturbed;	     /* the kernel took a core away meanwhile */
 	struct hist latency; /* of those received: TSC ticks from when a frame was due */
 	struct hist late;    /* by how much the generator was late with those offered, at most */
@@ -34,7 +34,8 @@ double trial_core_to_core_ns(void);
 
 /* Tables fed once are sent through, slowly; bench_prepare()'s watcher sees what comes back. */
 void trial_learn(void);
-/* Offers mpps for warm_ms, which does not count, and for ms. */
+/* Offers mpps for warm_ms, which does not count, and for ms. In mode nat44-setup it begins without
+ * sessions, and ends when each flow has made its own, if that comes first. */
 void trial_run(double mpps, unsigned warm_ms, unsigned ms, struct trial_result *r);
 
 static inline uint64_t trial_lost(const struct trial_result *r)
