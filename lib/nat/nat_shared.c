@@ -121,7 +121,10 @@ static void fill_share_owners(struct nat_shared *sh)
 
 		for (unsigned bit = 1; bit < NAT_SHARES; bit *= 2)
 			group = group << 1 | !!(share & bit);
-		sh->share_owner[NAT_RSS_SOURCE][share] = (uint8_t)(share % sh->n_workers);
+		/* Likewise: an address's last bit moves a share's first, its last two the first
+		 * two. In the other order 2^k neighbours are numbers in a row, which workers share
+		 * evenly. */
+		sh->share_owner[NAT_RSS_SOURCE][share] = (uint8_t)(group % sh->n_workers);
 		sh->share_owner[NAT_RSS_DESTINATION_PORT][share] =
 			(uint8_t)nat_group_preferrer(sh, group);
 	}

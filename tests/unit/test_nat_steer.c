@@ -112,6 +112,28 @@ static void test_hosts_spread_over_the_shares(void **state)
 	}
 }
 
+/* Few hosts as well: 2^k of them, next to each other, are one more for some workers at most. */
+static void test_neighbours_spread_over_the_workers(void **state)
+{
+	uint64_t rnd = 6;
+
+	(void)state;
+	for (unsigned workers = 2; workers <= NAT_MAX_WORKERS; workers++) {
+		struct nat_shared *sh = share(workers, workers);
+
+		for (unsigned n = 2; n <= NAT_SHARES; n *= 2) {
+			unsigned hosts[NAT_MAX_WORKERS] = {0};
+			uint32_t net = lab_rand(&rnd) & ~(n - 1u);
+
+			for (unsigned i = 0; i < n; i++)
+				hosts[nat_host_owner(sh, htonl(net + i))]++;
+			for (unsigned i = 0; i < workers; i++)
+				assert_in_range(hosts[i], n / workers, (n + workers - 1) / workers);
+		}
+		nat_shared_destroy(sh);
+	}
+}
+
 static void test_share_by_port_is_the_destination_ports_alone(void **state)
 {
 	uint64_t rnd = 7;
@@ -355,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_toeplitz_is_the_published_one),
 		cmocka_unit_test(test_share_by_source_is_the_sources_alone),
 		cmocka_unit_test(test_hosts_spread_over_the_shares),
+		cmocka_unit_test(test_neighbours_spread_over_the_workers),
 		cmocka_unit_test(test_share_by_port_is_the_destination_ports_alone),
 		cmocka_unit_test(test_answers_come_to_the_hosts_worker),
 		cmocka_unit_test(test_chosen_ports_keep_range_and_parity_M4_M5),
