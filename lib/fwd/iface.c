@@ -24,6 +24,10 @@ static void release(struct iface *i)
 		ifs.hooks.port_closing(i);
 		port_close(i->port);
 		free(i->port);
+	} else {
+		struct fwd_err err;
+
+		(void)port_vlan(i->port, i->conf.vlan, false, &err); /* what comes yet is dropped */
 	}
 	memset(i, 0, sizeof(*i));
 }
@@ -93,6 +97,7 @@ static int add_vlan(struct iface *i, const struct fwd_iface_conf *conf, struct f
 {
 	const struct iface *parent = by_name(conf->parent);
 	const struct iface *other;
+	int rc;
 
 	if (!parent)
 		return dp_err(err, -ENOENT, "no interface '%s' for VLAN %u to lie on", conf->parent,
@@ -114,6 +119,9 @@ static int add_vlan(struct iface *i, const struct fwd_iface_conf *conf, struct f
 			      conf->parent, parent->mtu);
 	if (conf->rxqs || conf->rss)
 		return dp_err(err, -EINVAL, "a VLAN interface has the receive queues of its port");
+	rc = port_vlan(parent->port, conf->vlan, true, err);
+	if (rc)
+		return rc;
 	i->parent = parent->id;
 	i->port = parent->port;
 	i->mtu = conf->mtu ? conf->mtu : parent->mtu;

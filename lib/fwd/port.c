@@ -348,13 +348,19 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
 	if (on_pci(info)) {
 		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_CHECKSUM;
-		if (p->rxqs > 1) {
+		/* virtio's driver refuses to be asked where the host has no RSS, and spreads by
+		 * itself */
+		if (p->rxqs > 1 && info->flow_type_rss_offloads != 0) {
 			conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 			conf.rx_adv_conf.rss_conf.rss_hf =
 				info->flow_type_rss_offloads &
 				(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
 		}
 	}
+	p->filters_vlans = has_prefix(info->driver_name, "net_virtio") &&
+			   (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
+	if (p->filters_vlans)
+		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 	if (p->rss.types) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		rss_conf(&p->rss, &conf.rx_adv_conf.rss_conf);
@@ -432,7 +438,10 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 	}
 	/* Ours is the interface's own address: no promiscuous mode. A port without one takes
 	 * everything anyway. */
-	return start_device(p, "can't be started", err);
+	rc = start_device(p, "can't be started", err);
+	if (rc == 0 && p->filters_vlans)
+		(void)rte_eth_dev_vlan_filter(p->port_id, 0, 1); /* priority tags */
+	return rc;
 }
 
 /* The driver gives both ends of a TAP one MAC address; a station with the router's own would never
@@ -600,6 +609,20 @@ int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
 	capture_stop();
 	if (!rc)
 		p->mtu = mtu;
+	return rc;
+}
+
+int port_vlan(struct port *p, uint16_t id, bool add, struct fwd_err *err)
+{
+	int rc;
+
+	if (!p->filters_vlans)
+		return 0;
+	capture_start();
+	rc = rte_eth_dev_vlan_filter(p->port_id, id, add);
+	if (rc)
+		capture_err(err, rc, p->devargs, "its filter of VLANs can't be set");
+	capture_stop();
 	return rc;
 }
 

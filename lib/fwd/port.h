@@ -51,6 +51,7 @@ struct port {
 	struct netdev_undo *undo;
 	struct rss rss;
 	bool started;
+	bool filters_vlans; /* takes only tags that port_vlan() added */
 };
 
 /*
@@ -71,6 +72,9 @@ void port_close(struct port *p);
  * port_mtu_needs_stop() says so. -EINVAL with the highest possible MTU in the message. */
 int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err);
 bool port_mtu_needs_stop(const struct port *p);
+
+/* Lets frames with this 802.1Q id in, or no longer. No-op where the device takes all of them. */
+int port_vlan(struct port *p, uint16_t id, bool add, struct fwd_err *err);
 
 /* Leaves packets for a TCP or UDP port of the host to the kernel, or takes them again. -EOPNOTSUPP
  * where no XDP program steers; -EEXIST, -ENOENT. */

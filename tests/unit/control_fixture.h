@@ -90,6 +90,15 @@ bool port_mtu_needs_stop(const struct port *p)
 	return true;
 }
 
+int port_vlan(struct port *p, uint16_t id, bool add, struct fwd_err *err)
+{
+	(void)p;
+	(void)id;
+	(void)add;
+	(void)err;
+	return 0;
+}
+
 int port_pass(struct port *p, struct fwd_pass pass, bool add, struct fwd_err *err)
 {
 	(void)p;
