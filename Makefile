@@ -11,13 +11,14 @@ DESTDIR ?=
 export KEEP
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build demo demo-down check soak fuzz perf install clean
+.PHONY: help deps build demo demo-down check guest soak fuzz perf install clean
 
 help:
 	@echo "make build            install what the build needs, build into build/ (gcc, optimised, with symbols)"
 	@echo "make demo [KEEP=1]    show real traffic going through the router; KEEP=1 leaves it running"
 	@echo "make demo-down        end a demo that was left running"
 	@echo "make check            build with gcc and clang, run every test, also under ASan and UBSan"
+	@echo "make guest            the tests with PCI network cards and RSS, in a virtual machine (ten minutes)"
 	@echo "make soak [MINUTES=5] mixed traffic for longer, watching losses, memory and counters"
 	@echo "make fuzz [TIME=60]   garbage against the control socket and the ports"
 	@echo "make perf             measure: writes docs/perf/ (about ten minutes for forwarding, one for checksums)"
@@ -41,6 +42,11 @@ demo-down:
 check:
 	@scripts/install-deps.sh build demo test
 	@scripts/check.sh
+
+guest:
+	@scripts/install-deps.sh build test guest
+	@scripts/build.sh gcc
+	@tests/guest/run
 
 soak:
 	@scripts/install-deps.sh build demo test

@@ -4,6 +4,7 @@
 #   install-deps.sh build          to compile
 #   install-deps.sh build demo     ... and to run the demo
 #   install-deps.sh build demo test  ... and every test
+#   install-deps.sh test guest     ... and a virtual machine for them
 #   install-deps.sh perf           to measure: plots, instruction counts
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -21,6 +22,10 @@ demo=(
 test=(
 	libcmocka-dev python3-scapy tshark coturn valgrind
 )
+# The guest's kernel is fetched and unpacked by tests/guest, not installed.
+guest=(
+	qemu-system-x86 busybox-static iproute2
+)
 perf=(
 	gnuplot-nox valgrind dpdk python3-scapy
 )
@@ -31,8 +36,9 @@ for set in "$@"; do
 	build) packages+=("${build[@]}") ;;
 	demo) packages+=("${demo[@]}") ;;
 	test) packages+=("${test[@]}") ;;
+	guest) packages+=("${guest[@]}") ;;
 	perf) packages+=("${perf[@]}") ;;
-	*) die "install-deps.sh: unknown set '$set': build, demo, test or perf" ;;
+	*) die "install-deps.sh: unknown set '$set': build, demo, test, guest or perf" ;;
 	esac
 done
 

@@ -82,23 +82,29 @@ class Bench(unittest.TestCase):
     lines = BASE
     patience = 0.5  # seconds for a frame that crosses from worker to worker
     lan_mac = LAN_MAC
+    taps = ("tp0", "tp1")  # where lan and wan are
     mtu = 1500  # of the TAP ports as the kernel sees them
 
     @classmethod
     def setUpClass(cls):
         cls.build = os.environ.get("TP_BUILD", "build")
-        cls.ns = Netns(cls.__name__.lower()[:12])
-        cls.addClassCleanup(cls.ns.delete)
-        cls.router = Router(cls.ns, cls.lines, build=cls.build)
+        cls.make()
         cls.addClassCleanup(cls.router.stop)
         cls.start()
-        for name in ("tp0", "tp1"):
+        for name in cls.taps:
             if cls.mtu != 1500:
                 cls.ns.ip("link", "set", name, "mtu", str(cls.mtu))
         cls.ports = ()
         cls.sequence = 0
         cls.addClassCleanup(cls.close_ports)
         cls.open_ports()
+
+    @classmethod
+    def make(cls):
+        """The namespace where the ports' ends are, and the router, not yet running. tests/guest has others."""
+        cls.ns = Netns(cls.__name__.lower()[:12])
+        cls.addClassCleanup(cls.ns.delete)
+        cls.router = Router(cls.ns, cls.lines, build=cls.build)
 
     @classmethod
     def start(cls):
@@ -108,7 +114,7 @@ class Bench(unittest.TestCase):
     def open_ports(cls):
         """Also after the router made its TAP devices anew."""
         cls.close_ports()
-        cls.lan, cls.wan = Port(cls.ns, "tp0"), Port(cls.ns, "tp1")
+        cls.lan, cls.wan = (Port(cls.ns, name) for name in cls.taps)
         cls.ports = (cls.lan, cls.wan)
         cls.by_mac = {bytes.fromhex(cls.lan_mac.replace(":", "")): cls.lan,
                       bytes.fromhex(WAN_MAC.replace(":", "")): cls.wan}
