@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The compiled configuration snapshot: rules in order of preference and the structures that find
- * them. Built by the control thread, constant afterwards, read by any thread. Addresses in host
- * order where the name says _h.
+ * them (nat_find.h). Built by the control thread, constant afterwards, read by any thread.
+ * Addresses in host order where the name says _h.
  */
 #ifndef TURNPIKE_NAT_CONFIG_H
 #define TURNPIKE_NAT_CONFIG_H
@@ -94,35 +94,5 @@ struct nat_config {
 	bool port_preservation, hairpin, inbound_refresh, tcp_loose, refuse_icmp;
 	uint32_t timeout_ms[NAT_TIMEOUT_COUNT];
 };
-
-/* The rule with that id, or NAT_NONE. */
-uint32_t nat_config_rule(const struct nat_config *cfg, uint32_t id);
-
-/* The lowest rule of the index whose prefix has addr_be and for which is(ctx, rule) holds, or
- * NAT_NONE. */
-uint32_t nat_index_find(const struct nat_index *ix, uint32_t addr_be,
-			bool (*is)(const void *ctx, uint32_t rule), const void *ctx);
-
-/* The static rule with addr_be among its external addresses, or NAT_NONE. */
-uint32_t nat_config_static(const struct nat_config *cfg, uint32_t addr_be);
-
-/* The dnat rule for that external address, protocol and port (host order), or NAT_NONE. */
-uint32_t nat_config_dnat(const struct nat_config *cfg, uint32_t addr_be, uint8_t proto,
-			 uint16_t port);
-
-bool nat_config_is_external(const struct nat_config *cfg, uint32_t addr_be);
-
-/* Is it an internal address that a dnat rule leads to? */
-bool nat_config_is_target(const struct nat_config *cfg, uint32_t addr_be);
-
-/* The interface that has this address itself, or NAT_IFACE_ANY. */
-uint16_t nat_config_own(const struct nat_config *cfg, uint32_t addr_be);
-
-/* The held port ranges of an address: from *first on, returned how many. */
-unsigned nat_config_held(const struct nat_config *cfg, uint32_t addr_be,
-			 const struct nat_held **first);
-
-uint32_t nat_pool_at(const struct nat_pool_c *pool, uint32_t n); /* n-th address, network order */
-bool nat_pool_has(const struct nat_pool_c *pool, uint32_t addr_be);
 
 #endif /* TURNPIKE_NAT_CONFIG_H */

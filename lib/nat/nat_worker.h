@@ -8,7 +8,7 @@
 #define TURNPIKE_NAT_WORKER_H
 
 #include "csum.h"
-#include "nat_config.h"
+#include "nat_find.h"
 #include "nat_key.h"
 #include "nat_random.h"
 #include "nat_shared.h"

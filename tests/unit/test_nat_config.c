@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "nat_config.h"
+#include "nat_find.h"
 
 struct draft {
 	struct nat_conf conf;
