@@ -8,8 +8,10 @@ The daemon runs in [rt]; the kernel there has no address on lan0 and wan0, so th
 router. [out] has no route to 10.0.0.0/24: an address that leaks finds no way back.
 """
 
+import json
 import os
 import socket
+import threading
 import unittest
 
 from harness.netns import Netns, veth
@@ -131,6 +133,16 @@ class Live(unittest.TestCase):
         wait_listening(ns, port)
         return job
 
+    def iperf(self, *args):
+        """What iperf3 reports at its end, from [in] to [far]."""
+        job = self.job(self.net.far, "iperf3", "-s", "-1", "-B", FAR, name="iperf3")
+        try:
+            wait_listening(self.net.far, 5201)
+            done = run(["iperf3", "-c", FAR, "-J", *args], ns=self.net.inside, timeout=60)
+            return json.loads(done.stdout)["end"]
+        finally:
+            self.stop(job)
+
     def setUp(self):
         self.assertTrue(self.router.alive(), "the daemon has died")
 
@@ -140,6 +152,24 @@ class Live(unittest.TestCase):
 
 def wait_listening(ns, port, kind="-lnt", timeout=10):
     wait_for(lambda: f":{port} " in run(["ss", kind], ns=ns).stdout, timeout, f"port {port} open")
+
+
+def answer(test, ns, port, payload):
+    """Until the test ends, a program in ns sends payload to whoever connects."""
+    with ns.inside():
+        server = socket.create_server(("0.0.0.0", port))
+    test.addCleanup(server.close)
+    server.settimeout(20)
+
+    def loop():
+        while True:
+            try:
+                peer, _ = server.accept()
+            except OSError:
+                return
+            with peer:
+                peer.sendall(payload)
+    threading.Thread(target=loop, daemon=True).start()
 
 
 def tcp_counter(ns, name):

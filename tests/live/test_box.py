@@ -6,11 +6,10 @@ import re
 import signal
 import socket
 import subprocess
-import threading
 import time
 import unittest
 
-from net import FAR, OUT, Live, Net, configuration, packets_lost
+from net import FAR, OUT, Live, Net, answer, configuration, packets_lost
 from harness.procs import wait_for
 from harness.router import Router
 
@@ -259,23 +258,6 @@ class OwnKernel(Live):
         super().setUpClass()
         cls.net.box.ip("addr", "add", "203.0.113.1/24", "dev", "wan0")
 
-    def serve(self, port):
-        """A listener of the box's kernel that answers each connection with a line."""
-        with self.net.box.inside():
-            server = socket.create_server(("0.0.0.0", port))
-        self.addCleanup(server.close)
-        server.settimeout(10)
-
-        def loop():
-            while True:
-                try:
-                    peer, _ = server.accept()
-                except OSError:
-                    return
-                with peer:
-                    peer.sendall(b"the box itself\n" + os.urandom(1 << 20))
-        threading.Thread(target=loop, daemon=True).start()
-
     def ask(self, port, timeout=2):
         with self.net.out.inside():
             client = socket.socket()
@@ -289,7 +271,7 @@ class OwnKernel(Live):
 
     def test_pass(self):
         """a port that is passed reaches the box's listener; after no-pass it does not; translation goes on"""
-        self.serve(2222)
+        answer(self, self.net.box, 2222, b"the box itself\n" + os.urandom(1 << 20))
         with self.assertRaises(OSError):
             self.ask(2222, 1)
         self.router.ctl("interface set wan pass protocol tcp port 2222")

@@ -1,7 +1,6 @@
 """Real TCP through AF_XDP ports that merge segments: what arrives, and that nothing is sent again for the router."""
 
 import hashlib
-import json
 import os
 
 from net import FAR, Live, tcp_counter, wait_listening
@@ -16,15 +15,6 @@ class Gro(Live):
 
     def events(self):
         return {row["event"]: row["count"] for row in self.router.json("stats")["events"]}
-
-    def iperf(self, *args):
-        job = self.job(self.net.far, "iperf3", "-s", "-1", "-B", FAR, name="iperf3")
-        try:
-            wait_listening(self.net.far, 5201)
-            done = run(["iperf3", "-c", FAR, "-J", *args], ns=self.net.inside, timeout=60)
-            return json.loads(done.stdout)["end"]
-        finally:
-            job.stop()
 
     def lost(self):
         """What came in and did not go out again, by the counters of the router and of the devices under it."""

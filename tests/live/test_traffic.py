@@ -1,7 +1,6 @@
 """Real traffic of real programs through the router, over AF_XDP and over AF_PACKET."""
 
 import hashlib
-import json
 import os
 import re
 import socket
@@ -111,15 +110,6 @@ class Traffic:
         self.fetch(self.net.inside, f"http://{ONE_TO_ONE}/file")
         session = self.router.sessions("source 10.0.0.2 protocol tcp")
         self.assertTrue(any(s["original"]["destination"].startswith(POOLED) for s in session), session)
-
-    def iperf(self, *args):
-        job = self.job(self.net.far, "iperf3", "-s", "-1", "-B", FAR, name="iperf3")
-        try:
-            wait_listening(self.net.far, 5201)
-            done = run(["iperf3", "-c", FAR, "-J", *args], ns=self.net.inside, timeout=60)
-            return json.loads(done.stdout)["end"]
-        finally:
-            self.stop(job)
 
     def test_09_iperf_tcp(self):
         """iperf3 TCP up and down"""

@@ -5,11 +5,10 @@ import re
 import signal
 import socket
 import tempfile
-import threading
 import time
 import unittest
 
-from net import FAR, OUT
+from net import FAR, OUT, answer
 from harness.frames import Port, collect
 from harness.netns import Netns, veth
 from harness.procs import run, wait_for
@@ -203,22 +202,6 @@ class Xdp(unittest.TestCase):
 
     # ---- what the kernel gets
 
-    def serve(self, address, port, payload):
-        with self.box.inside():
-            server = socket.create_server((address, port))
-        self.addCleanup(server.close)
-        server.settimeout(20)
-
-        def loop():
-            while True:
-                try:
-                    peer, _ = server.accept()
-                except OSError:
-                    return
-                with peer:
-                    peer.sendall(payload)
-        threading.Thread(target=loop, daemon=True).start()
-
     def fetch(self, ns, address, port, timeout):
         with ns.inside():
             client = socket.socket()
@@ -245,7 +228,7 @@ class Xdp(unittest.TestCase):
                              "interface set wan pass protocol tcp port 2222").start()
         self.box.ip("route", "replace", "default", "via", PEER)
         payload = os.urandom(1 << 20)
-        self.serve("0.0.0.0", 2222, payload)
+        answer(self, self.box, 2222, payload)
         self.assertEqual(self.fetch(far, WAN, 2222, 10), payload)
         self.assertRegex(self.box.ip("route", "get", FAR).stdout, r"mtu 1000")
         self.assertTrue(router.alive())
@@ -254,7 +237,7 @@ class Xdp(unittest.TestCase):
         """ports are passed for the kernel's own addresses, those that come later too, and for no others"""
         self.box.ip("addr", "add", "203.0.113.8/24", "dev", "wan0")
         router = self.router("interface set wan pass protocol tcp port 2222").start()
-        self.serve("0.0.0.0", 2222, b"the box")
+        answer(self, self.box, 2222, b"the box")
         self.assertEqual(self.fetch(self.out, "203.0.113.8", 2222, 3), b"the box")
         self.box.ip("addr", "add", "203.0.113.9/24", "dev", "wan0")
 
