@@ -25,7 +25,10 @@ static json_t *iface_row(const struct fwd_iface_info *info)
 {
 	json_t *o = json_object(), *pass = json_array();
 	char text[24], proto[12];
+	uint32_t speed_mbps = 0;
+	bool up = false;
 
+	fwd_iface_link(info->id, &up, &speed_mbps);
 	put(o, "name", info->conf.name);
 	if (info->conf.vlan > 0) {
 		put_number(o, "vlan", info->conf.vlan);
@@ -38,9 +41,9 @@ static json_t *iface_row(const struct fwd_iface_info *info)
 	put_number(o, "port_id", info->port_id);
 	put(o, "mac", text_put_mac(text, info->mac));
 	put_number(o, "mtu", info->conf.mtu);
-	put(o, "link", info->link_up ? "up" : "down");
-	if (info->speed_mbps > 0)
-		put_number(o, "speed_mbps", info->speed_mbps);
+	put(o, "link", up ? "up" : "down");
+	if (speed_mbps > 0)
+		put_number(o, "speed_mbps", speed_mbps);
 	put(o, "driver", info->driver);
 	if (info->netdev[0] != '\0')
 		put(o, "netdev", info->netdev);

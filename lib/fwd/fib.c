@@ -189,13 +189,16 @@ static int grow(uint32_t size, uint32_t tbl8)
 	return 0;
 }
 
+/* Groups as well: in a large table they are a tenth of its memory, and to make it anew for them
+ * would take as much again. */
 static int grow_nodes(void)
 {
 	if (fib.size >= fib.max_size) {
 		fib.full = "the table of routes is full";
 		return -ENOSPC;
 	}
-	return grow(RTE_MIN(fib.size * FIB_GROWTH, fib.max_size), fib.tbl8);
+	return grow(RTE_MIN(fib.size * FIB_GROWTH, fib.max_size),
+		    RTE_MIN(fib.tbl8 * FIB_GROWTH, (uint32_t)FIB_TBL8));
 }
 
 static int grow_groups(void)
@@ -269,8 +272,10 @@ void fib_expect(uint32_t n, uint32_t nets)
 {
 	uint32_t size = fib.size, tbl8 = fib.tbl8;
 
-	while (size < fib.max_size && size < n)
+	while (size < fib.max_size && size < n) {
 		size = RTE_MIN(size * FIB_GROWTH, fib.max_size);
+		tbl8 = RTE_MIN(tbl8 * FIB_GROWTH, (uint32_t)FIB_TBL8);
+	}
 	while (tbl8 < FIB_TBL8 && tbl8 - FIB_TBL8_SPARE < nets)
 		tbl8 = RTE_MIN(tbl8 * FIB_GROWTH, (uint32_t)FIB_TBL8);
 	if ((size > fib.size || tbl8 > fib.tbl8) && (fib.standby || rebuild() == 0) &&

@@ -197,8 +197,6 @@ struct fwd_iface_info {
 	uint16_t conf_mtu, conf_rxqs; /* as configured, 0 where left to the default */
 	uint16_t port_id;	      /* DPDK's */
 	uint8_t mac[6];
-	bool link_up;
-	uint32_t speed_mbps; /* 0: unknown */
 	char driver[32];
 	char netdev[FWD_NAME_LEN]; /* kernel interface under it, or empty */
 	bool xdp;		   /* our XDP program steers it */
@@ -218,6 +216,8 @@ int fwd_iface_del(const char *name, struct fwd_err *err);
 int fwd_iface_pass(const char *name, struct fwd_pass pass, bool add, struct fwd_err *err);
 int fwd_iface_find(const char *name);			      /* id, or -ENOENT */
 int fwd_iface_info(uint16_t id, struct fwd_iface_info *info); /* -ENOENT: no such id */
+/* Asks the device, or the kernel; fwd_iface_info() asks nobody. *speed_mbps 0: unknown. */
+int fwd_iface_link(uint16_t id, bool *up, uint32_t *speed_mbps);
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 

@@ -324,13 +324,22 @@ int fwd_iface_info(uint16_t id, struct fwd_iface_info *info)
 	info->conf.rxqs = i->port->rxqs;
 	info->port_id = i->port->port_id;
 	memcpy(info->mac, i->port->mac, sizeof(info->mac));
-	port_link(i->port, &info->link_up, &info->speed_mbps);
 	memcpy(info->driver, i->port->driver, sizeof(info->driver));
 	memcpy(info->netdev, i->port->netdev, sizeof(info->netdev));
 	info->xdp = i->port->xdp;
 	info->completes_checksums = i->port->complete_csum;
 	info->n_pass = i->n_pass;
 	memcpy(info->pass, i->pass, sizeof(info->pass));
+	return 0;
+}
+
+int fwd_iface_link(uint16_t id, bool *up, uint32_t *speed_mbps)
+{
+	const struct iface *i = iface_get(id);
+
+	if (!i)
+		return -ENOENT;
+	port_link(i->port, up, speed_mbps);
 	return 0;
 }
 

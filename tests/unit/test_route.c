@@ -610,6 +610,8 @@ static void test_vlan_interfaces_lie_on_ports(void **state)
 {
 	struct fwd_iface_conf conf = { .name = "v", .parent = "lan", .vlan = 7 };
 	struct fwd_iface_info info;
+	uint32_t speed;
+	bool up;
 	uint16_t v;
 
 	(void)state;
@@ -641,6 +643,10 @@ static void test_vlan_interfaces_lie_on_ports(void **state)
 	assert_int_equal(fwd_iface_set_mtu("lan", 1500, &the_err), -EBUSY);
 	assert_int_equal(fwd_iface_info(v, &info), 0);
 	assert_int_equal(info.conf.mtu, 4000);
+	assert_int_equal(fake_link_asked, 0); /* each route that is listed has its interface's name */
+	assert_int_equal(fwd_iface_link(v, &up, &speed), 0);
+	assert_int_equal(fake_link_asked, 1);
+	assert_int_equal(fwd_iface_link(FWD_MAX_IFACES - 1, &up, &speed), -ENOENT);
 	commit();
 	assert_int_equal(dp.snapshot->ifaces[lan].mtu, 9000);
 	assert_int_equal(dp.snapshot->ifaces[v].mtu, 4000);
