@@ -159,6 +159,24 @@ static void test_a_rule_that_is_deleted_takes_its_held_ports_slice_by_slice(void
 	lab_free(&lab);
 }
 
+/* The rule stays, but its pool has other addresses. */
+static void test_a_pool_that_is_replaced_takes_its_sessions_slice_by_slice(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	crowd(&lab);
+	lab.conf.n_pools = 0;
+	lab_pool(&lab, "198.51.100.2", "198.51.100.250", 0, 0);
+	lab_load(&lab);
+	assert_int_equal(lab_sessions(&lab), CROWD);
+	assert_slices_for(slices(&lab), 2 * CROWD);
+	assert_true(nat_worker_swept(lab.nat));
+	assert_int_equal(lab_sessions(&lab), 0);
+	assert_int_equal(lab_stats(&lab).external_addresses, 0);
+	lab_free(&lab);
+}
+
 /* ---- what they take ---------------------------------------------------------------------------- */
 
 static void *untouched(void *ctx, size_t size)
@@ -202,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_sessions_that_live_on_take_a_slice_as_well),
 		cmocka_unit_test(test_a_rule_that_is_deleted_takes_its_sessions_slice_by_slice),
 		cmocka_unit_test(test_a_rule_that_is_deleted_takes_its_held_ports_slice_by_slice),
+		cmocka_unit_test(test_a_pool_that_is_replaced_takes_its_sessions_slice_by_slice),
 		cmocka_unit_test(test_a_session_takes_192_bytes_at_most),
 	};
 
