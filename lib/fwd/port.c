@@ -307,7 +307,10 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 		     struct fwd_err *err)
 {
 	struct rte_eth_conf conf = {0};
-	bool paired = plan->driver && plan->driver->paired, scatter = false;
+	bool virtio = has_prefix(info->driver_name, "net_virtio"), scatter = false;
+	/* virtio on PCI has no traits by its name: its host takes the larger number for both, and
+	 * fills receive queues that nobody polls. */
+	bool paired = virtio || (plan->driver && plan->driver->paired);
 	uint16_t txqs, now;
 	int rc;
 
@@ -357,8 +360,7 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 				(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
 		}
 	}
-	p->filters_vlans = has_prefix(info->driver_name, "net_virtio") &&
-			   (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
+	p->filters_vlans = virtio && (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
 	if (p->filters_vlans)
 		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 	if (p->rss.types) {

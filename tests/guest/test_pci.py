@@ -1,12 +1,13 @@
 """Cards on PCI: they open, forward, tell their link, take an MTU and VLANs, end and come again."""
 
 import os
+import re
 import signal
 
 from bench import BASE, INSIDE_MAC, LAN_MAC, PORTS, WAN_MAC, Bench, datagram, inside, outside
 from harness.frames import Port, collect, ip_datagram
 from harness.procs import wait_for
-from lab import PLAIN_MAC, QUEUES, devargs
+from lab import PLAIN_MAC, QUEUES, devargs, on_cards
 
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
@@ -146,6 +147,17 @@ class Plain(Cards):
     def test_two_queues(self):
         """opens with two queues all the same, which no RSS is asked of"""
         self.assertEqual(self.interface("lan")["rxqs"], QUEUES)
+        self.out_and_back()
+
+
+class OneQueue(Cards):
+    """Cards of several queues, of which the router takes one, as by default."""
+
+    lines = [re.sub(r" rxqs \d+", "", on_cards(line)) for line in PORTS] + BASE[len(PORTS):] + NEIGHBOURS
+
+    def test_one_queue(self):
+        """all that comes in comes by the one queue"""
+        self.assertEqual(self.interface("lan")["rxqs"], 1)
         self.out_and_back()
 
 
