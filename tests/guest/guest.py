@@ -26,7 +26,7 @@ class Guest:
                 # DMA only where the guest's IOMMU lets it, as on a machine where vfio-pci is used
                 "-machine", "q35", "-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48",
                 "-kernel", vmlinuz, "-initrd", initrd,
-                "-append", "console=ttyS0 panic=-1 quiet intel_iommu=on iommu=pt hugepages=448 mitigations=off",
+                "-append", "console=ttyS0 panic=-1 quiet intel_iommu=on iommu=pt hugepages=448 mitigations=off no_timer_check",
                 "-serial", f"file:{self.console}",
                 "-chardev", f"socket,id=wire,path={wire},server=on,wait=off",
                 "-device", "virtio-serial-pci,romfile=", "-device", "virtserialport,chardev=wire",
