@@ -61,15 +61,20 @@ void rss_conf(struct rss *r, struct rte_eth_rss_conf *out)
 	};
 }
 
-uint16_t rss_queue(const struct nat_shared *shared, enum nat_rss by, unsigned n_workers,
-		   unsigned entry, uint16_t rxqs)
+void rss_fill(const struct nat_shared *shared, enum nat_rss by, unsigned n_workers, uint16_t rxqs,
+	      uint16_t *queue, unsigned entries)
 {
-	unsigned owner = nat_shared_share_owner(shared, by, entry % NAT_SHARES), its;
+	unsigned filled[NAT_MAX_WORKERS] = {0}; /* entries, by worker */
 
-	if (owner >= rxqs) /* it has none: someone hands over */
-		return (uint16_t)(entry % rxqs);
-	its = (rxqs - owner - 1) / n_workers + 1;
-	return (uint16_t)(owner + entry / n_workers % its * n_workers);
+	for (unsigned i = 0; i < entries; i++) {
+		unsigned owner = nat_shared_share_owner(shared, by, i % nat_shared_shares(shared));
+		unsigned its = owner < rxqs ? (rxqs - owner - 1) / n_workers + 1 : 0;
+
+		if (its == 0) /* someone hands over */
+			queue[i] = (uint16_t)(i % rxqs);
+		else
+			queue[i] = (uint16_t)(owner + filled[owner]++ % its * n_workers);
+	}
 }
 
 int rss_apply(struct rss *r, uint16_t port_id, uint16_t rxqs)
@@ -77,6 +82,7 @@ int rss_apply(struct rss *r, uint16_t port_id, uint16_t rxqs)
 	unsigned groups = (r->table + RTE_ETH_RETA_GROUP_SIZE - 1) / RTE_ETH_RETA_GROUP_SIZE;
 	struct rte_eth_rss_reta_entry64 *table;
 	struct rte_eth_rss_conf conf;
+	uint16_t *queue;
 	int rc;
 
 	if (r->types == 0)
@@ -86,16 +92,21 @@ int rss_apply(struct rss *r, uint16_t port_id, uint16_t rxqs)
 	if (rc)
 		return rc;
 	table = calloc(groups, sizeof(*table));
-	if (!table)
+	queue = calloc(r->table, sizeof(*queue));
+	if (!table || !queue) {
+		free(table);
+		free(queue);
 		return -ENOMEM;
+	}
+	rss_fill(dp.nat_shared, r->by, dp.n_workers, rxqs, queue, r->table);
 	for (unsigned i = 0; i < r->table; i++) {
 		struct rte_eth_rss_reta_entry64 *group = &table[i / RTE_ETH_RETA_GROUP_SIZE];
 
 		group->mask |= RTE_BIT64(i % RTE_ETH_RETA_GROUP_SIZE);
-		group->reta[i % RTE_ETH_RETA_GROUP_SIZE] =
-			rss_queue(dp.nat_shared, r->by, dp.n_workers, i, rxqs);
+		group->reta[i % RTE_ETH_RETA_GROUP_SIZE] = queue[i];
 	}
 	rc = rte_eth_dev_rss_reta_update(port_id, table, r->table);
 	free(table);
+	free(queue);
 	return rc;
 }

@@ -34,9 +34,10 @@ void rss_conf(struct rss *r, struct rte_eth_rss_conf *out);
  */
 int rss_apply(struct rss *r, uint16_t port_id, uint16_t rxqs);
 
-/* The queue for an entry of the table: one of the owner's, if there are as many as workers. */
-uint16_t rss_queue(const struct nat_shared *shared, enum nat_rss by, unsigned n_workers,
-		   unsigned entry, uint16_t rxqs);
+/* The queues for the entries of a table: those of each entry's owner in turn, if there are as many
+ * as workers. */
+void rss_fill(const struct nat_shared *shared, enum nat_rss by, unsigned n_workers, uint16_t rxqs,
+	      uint16_t *queue, unsigned entries);
 
 /* The worker that polls such a queue, if it has room for one more. */
 static inline unsigned rss_worker(uint16_t queue, unsigned n_workers)

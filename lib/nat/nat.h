@@ -303,15 +303,18 @@ void nat_shared_destroy(struct nat_shared *shared); /* after its workers */
 size_t nat_shared_memory(const struct nat_shared *shared);
 
 /* Inside hosts, and external ports, fall into shares, as in a NIC's RSS table. A share is the
- * Toeplitz hash of a packet (IPv4 addresses, then the ports of TCP and UDP) modulo NAT_SHARES, with
- * a key whose zeros leave nothing in these bits but what it is made for: */
+ * Toeplitz hash of a packet (IPv4 addresses, then the ports of TCP and UDP) modulo the number of
+ * shares, with a key whose zeros leave nothing in these bits but what it is made for: */
 enum nat_rss {
 	NAT_RSS_SOURCE,		 /* the source address: packets from inside */
 	NAT_RSS_DESTINATION_PORT /* the destination port: packets from outside */
 };
-#define NAT_SHARES  128
-#define NAT_RSS_KEY 40 /* bytes */
+#define NAT_RSS_KEY    40 /* bytes */
+#define NAT_SHARES_MAX 128
 const uint8_t *nat_shared_rss_key(const struct nat_shared *shared, enum nat_rss by);
+/* 64, as many as the smallest tables of NICs have entries, where the workers share that out evenly
+ * enough; else 128. */
+unsigned nat_shared_shares(const struct nat_shared *shared);
 
 /* The worker whose hosts, or preferred ports, are in a share. */
 unsigned nat_shared_share_owner(const struct nat_shared *shared, enum nat_rss by, unsigned share);

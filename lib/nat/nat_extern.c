@@ -258,12 +258,12 @@ static unsigned at_port(enum nat_space space, uint16_t port)
 /* The same place in a group that the worker prefers, as a port at random in its groups. */
 static uint32_t move_into(const struct nat_worker *nat, uint32_t port, const struct choice *c)
 {
-	uint32_t group = nat_ports_group(port), n = nat->shared->n_workers;
-	uint32_t own = group - group % n + nat->id, moved;
+	const struct nat_shared *sh = nat->shared;
+	uint32_t preferrer = nat_port_preferrer(sh, port), moved;
 
-	if (own >= NAT_PORT_GROUPS)
-		own -= n;
-	moved = (port - (group << 6)) + (own << 6);
+	moved = port + (nat->id << 6) - (preferrer << 6);
+	if (nat_port_preferrer(sh, moved) != nat->id) /* the last ones are less than a round */
+		moved -= sh->n_workers << 6;
 	return moved >= c->lo && moved <= c->hi ? moved : port;
 }
 

@@ -83,7 +83,7 @@ static int free_word(const struct nat_ports *p, unsigned from, unsigned to, int 
 					   : ~get(&p->full[parity][s]);
 
 		if (groups != NULL)
-			open &= groups->in[s % (NAT_PORT_GROUPS / 64)];
+			open &= groups->in[s & 1];
 		if (s == from >> 6)
 			open &= ~UINT64_C(0) << (from & 63);
 		if (s == to >> 6 && (to & 63) != 63)

@@ -12,10 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NAT_PORT_GROUPS 128 /* ports whose bits 12 to 6 agree are a group */
-
+/* Ports in groups of 64: a bit for group (port >> 6) % 128. */
 struct nat_port_groups {
-	uint64_t in[NAT_PORT_GROUPS / 64];
+	uint64_t in[2];
 };
 
 struct nat_ports {
@@ -33,11 +32,6 @@ static inline bool nat_ports_taken(const struct nat_ports *p, uint16_t port)
 /* False: it was taken already. */
 bool nat_ports_take(struct nat_ports *p, uint16_t port, bool alone);
 void nat_ports_give(struct nat_ports *p, uint16_t port, bool alone);
-
-static inline unsigned nat_ports_group(unsigned port)
-{
-	return port >> 6 & (NAT_PORT_GROUPS - 1);
-}
 
 /* First free port at or after start, going round inside [lo, hi]; start must lie in it. parity: 0
  * even, 1 odd, -1 either. groups: NULL, or only ports of these. -1: none is free. */

@@ -74,23 +74,23 @@ static void set_bit(uint8_t *key, unsigned bit, unsigned to)
 }
 
 /* Toeplitz: each bit i of the input adds the 32 bits of the key from i on. The input's bits are the
- * source 0-31, the destination 32-63, the source port 64-79, the destination port 80-95; of the
- * sum, the last 7 bits are the share, which input i adds the key's bits i + 25 to i + 31 to.
+ * source 0-31, the destination 32-63, the source port 64-79, the destination port 80-95. Of the sum
+ * the last n bits are the share, which input i adds the key's bits i + 32 - n to i + 31 to.
  *
- * By source: what the key has after bit 56 is zero, so only the source gets there. Of the bits
- * before, 56 is set: each of the last 7 bits of an address then moves a bit of its own, and 128
- * neighbours are in 128 shares.
+ * By source: what the key has after bit 63 - n is zero, so only the source gets there. That bit is
+ * set: each of the last n bits of an address then moves a bit of its own, and 2^n neighbours are in
+ * as many shares.
  *
- * By destination port: bit 114 alone. It moves the sum's bit i - 83 for input i: port bits 12 to 6
- * become bits 0 to 6. */
+ * By destination port: bit 121 - n alone. It moves the sum's bit i - 90 + n for input i: port bits
+ * 5 + n to 6 become bits 0 to n - 1. */
 static void fill_keys(struct nat_shared *sh, struct nat_random *random)
 {
 	uint8_t *by_source = sh->rss_key[NAT_RSS_SOURCE];
 
-	for (unsigned bit = 0; bit < 56; bit++)
+	for (unsigned bit = 0; bit < 63 - sh->share_bits; bit++)
 		set_bit(by_source, bit, nat_random_u32(random) & 1);
-	set_bit(by_source, 56, 1);
-	set_bit(sh->rss_key[NAT_RSS_DESTINATION_PORT], 114, 1);
+	set_bit(by_source, 63 - sh->share_bits, 1);
+	set_bit(sh->rss_key[NAT_RSS_DESTINATION_PORT], 121 - sh->share_bits, 1);
 }
 
 /* The hash is linear: what each byte of an address adds. */
@@ -109,24 +109,24 @@ static void fill_host_shares(struct nat_shared *sh)
 					window = window << 8 | key[byte + i];
 				h ^= v & 0x80 >> bit ? window >> (8 - bit) : 0;
 			}
-			sh->host_share[byte][v] = h % NAT_SHARES;
+			sh->host_share[byte][v] = (uint8_t)(h % nat_shared_shares(sh));
 		}
 	}
 }
 
+/* The last bit of an address, or of a port's number of 64, moves a share's first bit, the last two
+ * the first two. In the other order 2^k neighbours are numbers in a row, which workers share
+ * evenly.
+ */
 static void fill_share_owners(struct nat_shared *sh)
 {
-	for (unsigned share = 0; share < NAT_SHARES; share++) {
-		unsigned group = 0; /* of ports: the same bits in the other order */
+	for (unsigned share = 0; share < nat_shared_shares(sh); share++) {
+		unsigned reversed = 0;
 
-		for (unsigned bit = 1; bit < NAT_SHARES; bit *= 2)
-			group = group << 1 | !!(share & bit);
-		/* Likewise: an address's last bit moves a share's first, its last two the first
-		 * two. In the other order 2^k neighbours are numbers in a row, which workers share
-		 * evenly. */
-		sh->share_owner[NAT_RSS_SOURCE][share] = (uint8_t)(group % sh->n_workers);
-		sh->share_owner[NAT_RSS_DESTINATION_PORT][share] =
-			(uint8_t)nat_group_preferrer(sh, group);
+		for (unsigned bit = 0; bit < sh->share_bits; bit++)
+			reversed = reversed << 1 | (share >> bit & 1);
+		for (unsigned by = 0; by < 2; by++)
+			sh->share_owner[by][share] = (uint8_t)(reversed % sh->n_workers);
 	}
 }
 
@@ -168,6 +168,7 @@ struct nat_shared *nat_shared_create(const struct nat_limits *limits, const stru
 	sh->seed.a = nat_random_u64(&random);
 	sh->seed.b = nat_random_u64(&random);
 	sh->seed.c = nat_random_u64(&random);
+	sh->share_bits = n_workers <= 8 || 64 % n_workers == 0 ? 6 : 7;
 	fill_keys(sh, &random);
 	fill_host_shares(sh);
 	fill_share_owners(sh);
@@ -191,6 +192,11 @@ size_t nat_shared_memory(const struct nat_shared *sh)
 const uint8_t *nat_shared_rss_key(const struct nat_shared *sh, enum nat_rss by)
 {
 	return sh->rss_key[by];
+}
+
+unsigned nat_shared_shares(const struct nat_shared *sh)
+{
+	return 1u << sh->share_bits;
 }
 
 unsigned nat_shared_share_owner(const struct nat_shared *sh, enum nat_rss by, unsigned share)

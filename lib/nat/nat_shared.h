@@ -31,10 +31,11 @@ struct nat_shared {
 	unsigned n_workers;
 	bool alone; /* one worker */
 	struct nat_seed seed;
-	uint8_t rss_key[2][NAT_RSS_KEY];    /* by enum nat_rss */
-	uint8_t host_share[4][256];	    /* of an address, by its bytes */
-	uint8_t share_owner[2][NAT_SHARES]; /* worker */
-	_Atomic bool prefer_ports;	    /* those of one's own shares */
+	uint8_t rss_key[2][NAT_RSS_KEY]; /* by enum nat_rss */
+	uint8_t host_share[4][256];	 /* of an address, by its bytes */
+	unsigned share_bits;
+	uint8_t share_owner[2][NAT_SHARES_MAX]; /* worker */
+	_Atomic bool prefer_ports;		/* those of one's own shares */
 
 	struct nat_extern *externs;
 	struct nat_ports *ports; /* NAT_SPACES for each external address */
@@ -73,10 +74,10 @@ static inline unsigned nat_host_owner(const struct nat_shared *sh, uint32_t addr
 	return sh->share_owner[NAT_RSS_SOURCE][nat_host_share(sh, addr_be)];
 }
 
-/* The worker that a group of ports is preferred by. */
-static inline unsigned nat_group_preferrer(const struct nat_shared *sh, unsigned group)
+/* The worker that prefers a port for its hosts. 64 ports in a row have the same. */
+static inline unsigned nat_port_preferrer(const struct nat_shared *sh, unsigned port)
 {
-	return group % sh->n_workers;
+	return (port >> 6 & ((1u << sh->share_bits) - 1)) % sh->n_workers;
 }
 
 #endif /* TURNPIKE_NAT_SHARED_H */

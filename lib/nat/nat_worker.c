@@ -99,9 +99,9 @@ struct nat_worker *nat_worker_create(const struct nat_limits *limits, const stru
 	nat->mapping_idle = NAT_NONE;
 	nat->last_slot = NAT_NO_SLOT;
 	nat->hop_gen = 1;
-	for (unsigned g = 0; g < NAT_PORT_GROUPS; g++)
-		if (nat_group_preferrer(nat->shared, g) == nat->id)
-			nat->port_groups.in[g / 64] |= UINT64_C(1) << g % 64;
+	for (unsigned group = 0; group < 128; group++)
+		if (nat_port_preferrer(nat->shared, group << 6) == nat->id)
+			nat->port_groups.in[group / 64] |= UINT64_C(1) << group % 64;
 	memset(nat->rule_slot, 0xff, NAT_MAX_RULES * sizeof(*nat->rule_slot));
 	for (unsigned i = 0; i < NAT_TIMEOUT_COUNT; i++)
 		nat->timeout_ms[i] = nat_timeout_info[i].def_s * 1000;

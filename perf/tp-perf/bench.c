@@ -332,7 +332,7 @@ unsigned bench_lanes(void)
 
 static unsigned queue_of(void *arg, const struct frame_head *h)
 {
-	return router_queue(*(bool *)arg, h, ports.n_rxq);
+	return router_queue(arg, h);
 }
 
 /* What a NIC that finds the workers puts into each queue: parts of the tables, which are complete.
@@ -342,9 +342,10 @@ static void deal(const struct options *o)
 	struct frames *all[] = {&bench.out, &bench.in};
 
 	for (unsigned i = 0; o->steer && i < RTE_DIM(all); i++) {
-		bool inside = i == 0;
+		struct router_rss rss;
 
-		frames_part(all[i], queue_of, &inside, bench.part[i], ports.n_rxq);
+		router_rss(i == 0, ports.n_rxq, &rss);
+		frames_part(all[i], queue_of, &rss, bench.part[i], ports.n_rxq);
 		for (unsigned q = 0; q < ports.n_rxq; q++)
 			frames_shuffle(&bench.part[i][q], 3 + q);
 	}

@@ -244,16 +244,23 @@ bool router_build(const struct options *o, const unsigned *lcores)
 	return true;
 }
 
-unsigned router_queue(bool inside, const struct frame_head *h, unsigned queues)
+void router_rss(bool inside, unsigned queues, struct router_rss *rss)
 {
 	enum nat_rss by = inside ? NAT_RSS_SOURCE : NAT_RSS_DESTINATION_PORT;
-	uint32_t tuple[3], hash; /* addresses and ports as they lie in the datagram */
+
+	rss->key = nat_shared_rss_key(dp.nat_shared, by);
+	rss_fill(dp.nat_shared, by, dp.n_workers, (uint16_t)queues, rss->queue,
+		 RTE_DIM(rss->queue));
+}
+
+unsigned router_queue(const struct router_rss *rss, const struct frame_head *h)
+{
+	uint32_t tuple[3]; /* addresses and ports as they lie in the datagram */
 
 	memcpy(tuple, h->bytes + 12, sizeof(tuple));
 	for (unsigned i = 0; i < RTE_DIM(tuple); i++)
 		tuple[i] = rte_be_to_cpu_32(tuple[i]);
-	hash = rte_softrss(tuple, RTE_DIM(tuple), nat_shared_rss_key(dp.nat_shared, by));
-	return rss_queue(dp.nat_shared, by, dp.n_workers, hash % NAT_SHARES, (uint16_t)queues);
+	return rss->queue[rte_softrss(tuple, RTE_DIM(tuple), rss->key) % RTE_DIM(rss->queue)];
 }
 
 void router_clear(void)

@@ -18,9 +18,14 @@ bool router_init(unsigned n_workers);
 bool router_build(const struct options *o, const unsigned *lcores);
 void router_clear(void);
 
-/* The queue, of so many of a port, that a NIC with rss source (inside) or destination-port
- * (outside) puts a packet into. With several workers, after router_build(). */
-unsigned router_queue(bool inside, const struct frame_head *h, unsigned queues);
+/* What a NIC with rss source (inside) or destination-port (outside) goes by. With several workers,
+ * after router_build(). */
+struct router_rss {
+	const uint8_t *key;
+	uint16_t queue[NAT_SHARES_MAX];
+};
+void router_rss(bool inside, unsigned queues, struct router_rss *rss);
+unsigned router_queue(const struct router_rss *rss, const struct frame_head *h);
 
 /* What is done with segments that come in by the inside. */
 enum gro { GRO_OFF, GRO_TSO, GRO_CUT, GRO_KINDS };

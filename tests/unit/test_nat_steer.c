@@ -75,14 +75,14 @@ static void test_share_by_source_is_the_sources_alone(void **state)
 	uint64_t rnd = 3;
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 20; seed++) {
-		struct nat_shared *sh = share(2, seed);
+	for (unsigned workers = 2; workers <= NAT_MAX_WORKERS; workers++) {
+		struct nat_shared *sh = share(workers, workers);
 		const uint8_t *key = nat_shared_rss_key(sh, NAT_RSS_SOURCE);
 
 		for (unsigned i = 0; i < 2000; i++) {
 			struct tuple t = any_tuple(&rnd);
 
-			assert_int_equal(toeplitz(key, t) % NAT_SHARES,
+			assert_int_equal(toeplitz(key, t) % nat_shared_shares(sh),
 					 nat_host_share(sh, htonl(t.src)));
 		}
 		nat_shared_destroy(sh);
@@ -95,19 +95,46 @@ static void test_hosts_spread_over_the_shares(void **state)
 	uint64_t rnd = 5;
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 20; seed++) {
-		struct nat_shared *sh = share(2, seed);
-		unsigned hosts[NAT_SHARES] = {0};
-		uint32_t net = lab_rand(&rnd) & ~(NAT_SHARES - 1u);
+	for (unsigned workers = 2; workers <= NAT_MAX_WORKERS; workers++) {
+		struct nat_shared *sh = share(workers, workers);
+		unsigned hosts[NAT_SHARES_MAX] = {0}, n = nat_shared_shares(sh);
+		uint32_t net = lab_rand(&rnd) & ~(n - 1);
 
-		for (unsigned i = 0; i < NAT_SHARES; i++)
+		for (unsigned i = 0; i < n; i++)
 			hosts[nat_host_share(sh, htonl(net + i))]++;
-		for (unsigned i = 0; i < NAT_SHARES; i++)
+		for (unsigned i = 0; i < n; i++)
 			assert_int_equal(hosts[i], 1);
-		for (unsigned i = 0; i < 100 * NAT_SHARES; i++) /* one host in each /24 */
+		for (unsigned i = 0; i < 100 * n; i++) /* one host in each /24 */
 			hosts[nat_host_share(sh, htonl(net + i * 256))]++;
-		for (unsigned i = 0; i < NAT_SHARES; i++)
+		for (unsigned i = 0; i < n; i++)
 			assert_in_range(hosts[i], 50, 202);
+		nat_shared_destroy(sh);
+	}
+}
+
+/* The smallest tables of NICs have 64 entries: for few workers, and where it comes out even, they
+ * do. No worker has a sixth more than its part otherwise. */
+static void test_shares_are_few_and_even(void **state)
+{
+	(void)state;
+	for (unsigned workers = 2; workers <= NAT_MAX_WORKERS; workers++) {
+		struct nat_shared *sh = share(workers, workers);
+		unsigned n = nat_shared_shares(sh), most = (n + workers - 1) / workers;
+
+		if (workers <= 8 || workers == 16 || workers == 32 || workers == 64)
+			assert_int_equal(n, 64);
+		else
+			assert_int_equal(n, NAT_SHARES_MAX);
+		for (unsigned by = 0; by < 2; by++) {
+			unsigned of[NAT_MAX_WORKERS] = {0};
+
+			for (unsigned i = 0; i < n; i++)
+				of[nat_shared_share_owner(sh, by, i)]++;
+			for (unsigned w = 0; w < workers; w++)
+				assert_in_range(of[w], most - 1, most);
+		}
+		if (workers <= 24)
+			assert_true(6 * most * workers <= 7 * n);
 		nat_shared_destroy(sh);
 	}
 }
@@ -121,7 +148,7 @@ static void test_neighbours_spread_over_the_workers(void **state)
 	for (unsigned workers = 2; workers <= NAT_MAX_WORKERS; workers++) {
 		struct nat_shared *sh = share(workers, workers);
 
-		for (unsigned n = 2; n <= NAT_SHARES; n *= 2) {
+		for (unsigned n = 2; n <= nat_shared_shares(sh); n *= 2) {
 			unsigned hosts[NAT_MAX_WORKERS] = {0};
 			uint32_t net = lab_rand(&rnd) & ~(n - 1u);
 
@@ -146,16 +173,15 @@ static void test_share_by_port_is_the_destination_ports_alone(void **state)
 
 		for (unsigned i = 0; i < 2000; i++) {
 			struct tuple t = any_tuple(&rnd);
-			unsigned group = nat_ports_group(t.dport), got;
+			unsigned got =
+				nat_shared_share_owner(sh, NAT_RSS_DESTINATION_PORT,
+						       toeplitz(key, t) % nat_shared_shares(sh));
 
-			got = nat_shared_share_owner(sh, NAT_RSS_DESTINATION_PORT,
-						     toeplitz(key, t) % NAT_SHARES);
-			assert_int_equal(got, t.ports ? nat_group_preferrer(sh, group)
-						      : nat_group_preferrer(sh, 0));
+			assert_int_equal(got, nat_port_preferrer(sh, t.ports ? t.dport : 0));
 		}
 		/* each worker has its part of the ports, of those below 1024 too */
 		for (unsigned word = 0; word < 65536 / 64; word++)
-			of[word] = nat_group_preferrer(sh, nat_ports_group(word * 64));
+			of[word] = nat_port_preferrer(sh, word * 64);
 		for (unsigned w = 0; w < workers; w++) {
 			unsigned all = 0, low = 0;
 
@@ -213,7 +239,7 @@ static unsigned answered_by(const struct lab *lab, unsigned port, uint64_t *seed
 	return nat_shared_share_owner(
 		lab->shared, NAT_RSS_DESTINATION_PORT,
 		toeplitz(nat_shared_rss_key(lab->shared, NAT_RSS_DESTINATION_PORT), t) %
-			NAT_SHARES);
+			nat_shared_shares(lab->shared));
 }
 
 static bool at_its_worker(const struct lab *lab, unsigned port, uint64_t *seed)
@@ -335,7 +361,7 @@ static void test_preservation_comes_first_M4(void **state)
 /* An ICMP identifier is nothing that a device hashes: all are alike. */
 static void test_identifiers_are_not_steered(void **state)
 {
-	bool seen[NAT_PORT_GROUPS] = {false};
+	bool seen[128] = {false};
 	struct lab lab;
 	unsigned groups = 0;
 
@@ -346,12 +372,12 @@ static void test_identifiers_are_not_steered(void **state)
 		unsigned group;
 
 		assert_translates(&lab, INSIDE, p);
-		group = nat_ports_group(packet_id(p));
+		group = packet_id(p) >> 6 & 127;
 		groups += !seen[group];
 		seen[group] = true;
 		free(p.b);
 	}
-	assert_int_equal(groups, NAT_PORT_GROUPS);
+	assert_int_equal(groups, 128);
 	lab_end(&lab);
 }
 
@@ -377,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_toeplitz_is_the_published_one),
 		cmocka_unit_test(test_share_by_source_is_the_sources_alone),
 		cmocka_unit_test(test_hosts_spread_over_the_shares),
+		cmocka_unit_test(test_shares_are_few_and_even),
 		cmocka_unit_test(test_neighbours_spread_over_the_workers),
 		cmocka_unit_test(test_share_by_port_is_the_destination_ports_alone),
 		cmocka_unit_test(test_answers_come_to_the_hosts_worker),

@@ -758,7 +758,7 @@ static void test_steered_queues_are_polled_by_the_owners(void **state)
 	struct nat_limits limits = {.max_sessions = 1000, .max_external = 2, .seed = 7};
 	struct nat_ops none = {0};
 	struct nat_shared *shared = nat_shared_create(&limits, &none, 2);
-	uint16_t port[2];
+	uint16_t port[2], queue[2][512];
 
 	(void)state;
 	assert_non_null(shared);
@@ -783,11 +783,13 @@ static void test_steered_queues_are_polled_by_the_owners(void **state)
 	assert_true(shared->prefer_ports);
 	for (unsigned i = 0; i < 2; i++)
 		port[i] = iface_get(fwd_iface_find(i ? "y" : "x"))->port->port_id;
+	rss_fill(shared, NAT_RSS_SOURCE, 2, 3, queue[0], 512);
+	rss_fill(shared, NAT_RSS_DESTINATION_PORT, 2, 4, queue[1], 512);
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (unsigned entry = 0; entry < 512 * 2; entry++) {
 			enum nat_rss by = entry % 2 ? NAT_RSS_DESTINATION_PORT : NAT_RSS_SOURCE;
-			uint16_t q = rss_queue(shared, by, 2, entry / 2, entry % 2 ? 4 : 3);
-			unsigned owner = nat_shared_share_owner(shared, by, entry / 2 % 128);
+			uint16_t q = queue[entry % 2][entry / 2];
+			unsigned owner = nat_shared_share_owner(shared, by, entry / 2 % 64);
 			const struct dp_worker_conf *w = &dp.snapshot->workers[owner];
 			unsigned k = 0;
 

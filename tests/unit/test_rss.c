@@ -154,19 +154,24 @@ static void test_each_share_comes_to_its_owner(void **state)
 		for (unsigned n = 4; n < 2 * FWD_MAX_QUEUES + 2; n++) {
 			enum nat_rss by = n & 1 ? NAT_RSS_SOURCE : NAT_RSS_DESTINATION_PORT;
 			unsigned filled[FWD_MAX_QUEUES] = {0};
-			uint16_t rxqs = (uint16_t)(n / 2);
+			uint16_t rxqs = (uint16_t)(n / 2), queue[2048];
 
-			for (unsigned entry = 0; entry < 2048; entry++) {
-				unsigned owner = nat_shared_share_owner(sh, by, entry % NAT_SHARES);
-				uint16_t q = rss_queue(sh, by, workers, entry, rxqs);
+			rss_fill(sh, by, workers, rxqs, queue, RTE_DIM(queue));
+			for (unsigned i = 0; i < RTE_DIM(queue); i++) {
+				unsigned owner =
+					nat_shared_share_owner(sh, by, i % nat_shared_shares(sh));
 
-				assert_in_range(q, 0, rxqs - 1);
+				assert_in_range(queue[i], 0, rxqs - 1);
 				if (owner < rxqs)
-					assert_int_equal(rss_worker(q, workers), owner);
-				filled[q]++;
+					assert_int_equal(rss_worker(queue[i], workers), owner);
+				filled[queue[i]]++;
 			}
 			for (uint16_t q = 0; q < rxqs; q++)
 				assert_true(filled[q] > 0);
+			/* a worker's queues get equally much */
+			for (uint16_t q = 0; rxqs >= workers && q + workers < rxqs; q++)
+				assert_in_range(filled[q], filled[q + workers],
+						filled[q + workers] + 1);
 		}
 		nat_shared_destroy(sh);
 	}
@@ -201,7 +206,7 @@ static void device_agrees(const struct port *p, enum fwd_rss by)
 		t.dport = (uint16_t)rnd();
 		owner = by == FWD_RSS_SOURCE
 				? nat_host_owner(dp.nat_shared, rte_cpu_to_be_32(t.src_addr))
-				: nat_group_preferrer(dp.nat_shared, nat_ports_group(t.dport));
+				: nat_port_preferrer(dp.nat_shared, t.dport);
 		assert_int_equal(rss_worker(queue_for(p, t, ports), dp.n_workers), owner);
 	}
 }
