@@ -46,6 +46,7 @@ static struct {
 	struct rte_mempool *pool;	   /* of our own ports' packets */
 	struct frames out, in;		   /* in the order of sending */
 	struct frames part[2][QUEUES_MAX]; /* of those by port, with --steer */
+	_Atomic uint32_t learned;	   /* replies */
 	_Atomic bool halt;
 	volatile sig_atomic_t interrupted;
 	bool running, segments; /* segments: the packets are those of segments.h */
@@ -335,17 +336,23 @@ static unsigned queue_of(void *arg, const struct frame_head *h)
 	return router_queue(arg, h);
 }
 
-/* What a NIC that finds the workers puts into each queue: parts of the tables, which are complete.
+/* Parts a table by the queues of port index i that a NIC that finds the workers puts packets into.
  */
+static void part(unsigned i, struct frames *all)
+{
+	struct router_rss rss;
+
+	router_rss(i == 0, ports.n_rxq, &rss);
+	frames_part(all, queue_of, &rss, bench.part[i], ports.n_rxq);
+}
+
+/* Both tables, which are complete, with --steer. */
 static void deal(const struct options *o)
 {
 	struct frames *all[] = {&bench.out, &bench.in};
 
 	for (unsigned i = 0; o->steer && i < RTE_DIM(all); i++) {
-		struct router_rss rss;
-
-		router_rss(i == 0, ports.n_rxq, &rss);
-		frames_part(all[i], queue_of, &rss, bench.part[i], ports.n_rxq);
+		part(i, all[i]);
 		for (unsigned q = 0; q < ports.n_rxq; q++)
 			frames_shuffle(&bench.part[i][q], 3 + q);
 	}
@@ -374,16 +381,17 @@ void bench_begin_again(const struct options *o, bool once)
 	feed(o, ports.n_rxq, once);
 }
 
-/* Replies to what leaves on the outside. */
+/* Replies to what leaves on the outside, by any worker. */
 static void watch(void *arg, struct rte_mbuf *m)
 {
+	uint32_t at = atomic_fetch_add_explicit(&bench.learned, 1, memory_order_relaxed);
 	struct frame_head h;
 
 	RTE_SET_USED(arg);
-	if (bench.in.n == bench.out.n)
+	if (at >= bench.out.n)
 		return;
 	memcpy(&h, rte_pktmbuf_mtod_offset(m, const void *, RTE_ETHER_HDR_LEN), sizeof(h));
-	frames_reply(&bench.in.heads[bench.in.n++], &h);
+	frames_reply(&bench.in.heads[at], &h);
 }
 
 /* Feeds the flows as they come by themselves, in the order of their numbers: sessions are made,
@@ -399,11 +407,18 @@ static bool learn(const struct options *o)
 			return false;
 		}
 		bench.in.n = 0;
+		atomic_store(&bench.learned, 0);
 		if (mode_routes(o->mode))
 			ports_watch(1, watch, NULL);
 	}
-	/* one worker gets them all, the one that translates: none is lost on the way to it */
-	feed(o, 1, true);
+	/* to the workers that they are for: none is lost on the way from one to another */
+	if (dp.nat_shared != NULL && ports.own && ports.n_rxq > 1) {
+		part(0, &bench.out);
+		ports_feed_each(0, bench.part[0], ports.n_rxq, true);
+		ports_feed_each(1, NULL, ports.n_rxq, true);
+	} else {
+		feed(o, 1, true);
+	}
 	return true;
 }
 
@@ -412,6 +427,8 @@ bool bench_learned(const struct options *o)
 	bool in = o->direction & DIR_IN;
 
 	ports_watch(1, NULL, NULL);
+	if (in && mode_routes(o->mode))
+		bench.in.n = RTE_MIN(atomic_load(&bench.learned), bench.out.n);
 	for (; in && !mode_routes(o->mode) && bench.in.n < bench.out.n; bench.in.n++)
 		frames_reply(&bench.in.heads[bench.in.n], &bench.out.heads[bench.in.n]);
 	if (in && bench.in.n < bench.out.n) {
