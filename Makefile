@@ -21,7 +21,7 @@ help:
 	@echo "make guest            the tests with PCI network cards and RSS, in a virtual machine (ten minutes)"
 	@echo "make soak [MINUTES=5] mixed traffic for longer, watching losses, memory and counters"
 	@echo "make fuzz [TIME=60]   garbage against the control socket and the ports"
-	@echo "make perf             measure: writes docs/perf/ (about ten minutes for forwarding, one for checksums)"
+	@echo "make perf             measure: writes docs/perf/ (eight minutes for forwarding, one for checksums)"
 	@echo "make install          into PREFIX (/usr/local), below DESTDIR when set"
 	@echo "make clean            remove what was built"
 
