@@ -82,7 +82,7 @@ enum nat_verdict {
 	X(nat_sessions_full, "session table full")                                                 \
 	X(nat_mappings_full, "mapping table full")                                                 \
 	X(nat_pool_exhausted, "no free external port or identifier")                               \
-	X(nat_no_address, "pool or interface has no external address")                             \
+	X(nat_no_address, "pool or interface has no external address, or too many are in use")     \
 	X(nat_protocol_in_use, "protocol without ports already used by another inside host")       \
 	X(nat_fragment, "fragment that would need translation")                                    \
 	X(nat_icmp_bad_checksum, "ICMP error with a bad ICMP checksum (RFC 5508 REQ-3)")           \

@@ -242,6 +242,14 @@ static enum nat_reason take_used_address(struct nat_worker *nat, struct nat_mapp
 	return reason;
 }
 
+/* The last eighth of the records is for pools of which no address is in use yet, so that a large
+ * one leaves the others theirs. */
+static bool is_scarce(const struct nat_shared *sh)
+{
+	return atomic_load_explicit(&sh->n_externs, memory_order_relaxed) >=
+	       sh->max_externs - sh->max_externs / 8;
+}
+
 /* A host without an address gets the least loaded of a few that its own address points at; when
  * those have no room, the next one that has. */
 static enum nat_reason take_new_address(struct nat_worker *nat, struct nat_mapping *p,
@@ -253,6 +261,8 @@ static enum nat_reason take_new_address(struct nat_worker *nat, struct nat_mappi
 	uint32_t best = 0, best_load = UINT32_MAX;
 	enum nat_reason reason = NAT_R_nat_no_address, r;
 
+	if (is_scarce(nat->shared) && take_used_address(nat, p, pool, reason) == NAT_REASON_NONE)
+		return NAT_REASON_NONE;
 	for (uint32_t i = 0; i < tries; i++) {
 		uint32_t addr_be = nat_pool_at(pool, (start + i) % n);
 		uint32_t load = is_usable(nat, addr_be) ? load_of(nat, addr_be) : UINT32_MAX;

@@ -269,6 +269,51 @@ static void test_reserved_and_forwarded_ports_are_never_allocated(void **state)
 	lab_end(&lab);
 }
 
+/* Records of external addresses are few beside the addresses of a large pool: it shares those that it
+ * has got among its hosts, and leaves some to the pools that come later. */
+static void test_large_pool_leaves_other_pools_an_address_C4(void **state)
+{
+	struct nat_rule *r;
+	struct packet p;
+	struct lab lab;
+	char src[32];
+
+	(void)state;
+	lab_init_sized(&lab,
+		       (struct nat_limits){.max_sessions = 4096, .max_external = 16, .seed = 42});
+	lab_addr(&lab, INSIDE, "10.0.0.1");
+	lab_addr(&lab, OUTSIDE, "203.0.113.1");
+	lab_pool(&lab, "198.18.0.0", "198.18.0.255", 0, 0);
+	lab_pool(&lab, "203.0.113.20", "203.0.113.23", 0, 0);
+	r = lab_rule(&lab, NAT_RULE_SNAT, 1);
+	r->source = net4("10.0.0.0/24");
+	r = lab_rule(&lab, NAT_RULE_SNAT, 2);
+	r->source = net4("10.0.1.0/24");
+	r->pool = 1;
+	r = lab_rule(&lab, NAT_RULE_MASQUERADE, 3);
+	r->source = net4("10.0.2.0/24");
+	lab_load(&lab);
+	for (unsigned i = 2; i < 250; i++) {
+		snprintf(src, sizeof(src), "10.0.0.%u", i);
+		(void)mapped_udp(&lab, src, 5000, R1, 53);
+	}
+	assert_int_equal(lab_stats(&lab).external_addresses, 14);
+	for (unsigned i = 2; i < 250; i++) {
+		snprintf(src, sizeof(src), "10.0.1.%u", i);
+		p = packet_udp(src, 5000, R1, 53, "x");
+		assert_translates(&lab, INSIDE, p);
+		assert_int_equal(get32(p.b + 12) >> 8, ntohl(ip4("203.0.113.0")) >> 8);
+		free(p.b);
+	}
+	assert_int_equal(lab_stats(&lab).external_addresses, 15);
+	p = packet_udp("10.0.2.2", 5000, R1, 53, "x");
+	assert_translates(&lab, INSIDE, p);
+	assert_from(p, "203.0.113.1", 5000);
+	free(p.b);
+	assert_int_equal(lab_stats(&lab).external_addresses, 16);
+	lab_end(&lab);
+}
+
 static void test_new_ports_are_random_M12(void **state)
 {
 	unsigned first[2][50], differ = 0, ascending = 0;
@@ -458,6 +503,7 @@ int main(void)
 		cmocka_unit_test(test_two_hosts_with_one_source_port_C26_M3),
 		cmocka_unit_test(test_port_range_and_parity_are_preserved_M4_M5),
 		cmocka_unit_test(test_reserved_and_forwarded_ports_are_never_allocated),
+		cmocka_unit_test(test_large_pool_leaves_other_pools_an_address_C4),
 		cmocka_unit_test(test_new_ports_are_random_M12),
 		cmocka_unit_test(test_icmp_identifiers_0_1_80_65535_are_kept_C25),
 		cmocka_unit_test(test_limited_pool_limits_icmp_identifiers_too),
