@@ -18,7 +18,7 @@ help:
 	@echo "make demo [KEEP=1]    show real traffic going through the router; KEEP=1 leaves it running"
 	@echo "make demo-down        end a demo that was left running"
 	@echo "make check            build with gcc and clang, run every test, also under ASan and UBSan"
-	@echo "make guest            the tests with PCI network cards and RSS, in a virtual machine (ten minutes)"
+	@echo "make guest            the tests with PCI network cards and RSS, in a virtual machine (five to ten minutes)"
 	@echo "make soak [MINUTES=5] mixed traffic for longer, watching losses, memory and counters"
 	@echo "make fuzz [TIME=60]   garbage against the control socket and the ports"
 	@echo "make perf             measure: writes docs/perf/ (eight minutes for forwarding, one for checksums)"

@@ -44,11 +44,9 @@ int rss_plan(enum fwd_rss by, const char *devargs, const struct rte_eth_dev_info
 			      devargs, ways[by].word, lacks);
 	if (dp.nat_shared == NULL) /* one worker has them all */
 		return 0;
-	*out = (struct rss){.by = ways[by].nat,
-			    .types = types,
-			    .table = info->reta_size,
-			    .key_len = info->hash_key_size};
-	memcpy(out->key, nat_shared_rss_key(dp.nat_shared, out->by), NAT_RSS_KEY);
+	*out = (struct rss){
+		.types = types, .table = info->reta_size, .key_len = info->hash_key_size};
+	memcpy(out->key, nat_shared_rss_key(dp.nat_shared, ways[by].nat), NAT_RSS_KEY);
 	return 0;
 }
 
@@ -61,13 +59,13 @@ void rss_conf(struct rss *r, struct rte_eth_rss_conf *out)
 	};
 }
 
-void rss_fill(const struct nat_shared *shared, enum nat_rss by, unsigned n_workers, uint16_t rxqs,
-	      uint16_t *queue, unsigned entries)
+void rss_fill(const struct nat_shared *shared, unsigned n_workers, uint16_t rxqs, uint16_t *queue,
+	      unsigned entries)
 {
 	unsigned filled[NAT_MAX_WORKERS] = {0}; /* entries, by worker */
 
 	for (unsigned i = 0; i < entries; i++) {
-		unsigned owner = nat_shared_share_owner(shared, by, i % nat_shared_shares(shared));
+		unsigned owner = nat_shared_share_owner(shared, i % nat_shared_shares(shared));
 		unsigned its = owner < rxqs ? (rxqs - owner - 1) / n_workers + 1 : 0;
 
 		if (its == 0) /* someone hands over */
@@ -98,7 +96,7 @@ int rss_apply(struct rss *r, uint16_t port_id, uint16_t rxqs)
 		free(queue);
 		return -ENOMEM;
 	}
-	rss_fill(dp.nat_shared, r->by, dp.n_workers, rxqs, queue, r->table);
+	rss_fill(dp.nat_shared, dp.n_workers, rxqs, queue, r->table);
 	for (unsigned i = 0; i < r->table; i++) {
 		struct rte_eth_rss_reta_entry64 *group = &table[i / RTE_ETH_RETA_GROUP_SIZE];
 

@@ -15,7 +15,6 @@
 /* What a device is told; rte_ethdev wants it before and after the start. */
 struct rss {
 	uint64_t types; /* RTE_ETH_RSS_*; 0: nothing is told */
-	enum nat_rss by;
 	uint16_t table; /* entries of the redirection table */
 	uint8_t key_len;
 	uint8_t key[UINT8_MAX];
@@ -36,8 +35,8 @@ int rss_apply(struct rss *r, uint16_t port_id, uint16_t rxqs);
 
 /* The queues for the entries of a table: those of each entry's owner in turn, if there are as many
  * as workers. */
-void rss_fill(const struct nat_shared *shared, enum nat_rss by, unsigned n_workers, uint16_t rxqs,
-	      uint16_t *queue, unsigned entries);
+void rss_fill(const struct nat_shared *shared, unsigned n_workers, uint16_t rxqs, uint16_t *queue,
+	      unsigned entries);
 
 /* The worker that polls such a queue, if it has room for one more. */
 static inline unsigned rss_worker(uint16_t queue, unsigned n_workers)

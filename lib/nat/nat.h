@@ -317,7 +317,7 @@ const uint8_t *nat_shared_rss_key(const struct nat_shared *shared, enum nat_rss 
 unsigned nat_shared_shares(const struct nat_shared *shared);
 
 /* The worker whose hosts, or preferred ports, are in a share. */
-unsigned nat_shared_share_owner(const struct nat_shared *shared, enum nat_rss by, unsigned share);
+unsigned nat_shared_share_owner(const struct nat_shared *shared, unsigned share);
 
 /* On: a port that is not preserved is one that NAT_RSS_DESTINATION_PORT leads to the host's worker
  * by, as long as one of as good a range and parity is free. At first off. Control thread, at any

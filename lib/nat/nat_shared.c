@@ -125,8 +125,7 @@ static void fill_share_owners(struct nat_shared *sh)
 
 		for (unsigned bit = 0; bit < sh->share_bits; bit++)
 			reversed = reversed << 1 | (share >> bit & 1);
-		for (unsigned by = 0; by < 2; by++)
-			sh->share_owner[by][share] = (uint8_t)(reversed % sh->n_workers);
+		sh->share_owner[share] = (uint8_t)(reversed % sh->n_workers);
 	}
 }
 
@@ -199,9 +198,9 @@ unsigned nat_shared_shares(const struct nat_shared *sh)
 	return 1u << sh->share_bits;
 }
 
-unsigned nat_shared_share_owner(const struct nat_shared *sh, enum nat_rss by, unsigned share)
+unsigned nat_shared_share_owner(const struct nat_shared *sh, unsigned share)
 {
-	return sh->share_owner[by][share];
+	return sh->share_owner[share];
 }
 
 void nat_shared_prefer_ports(struct nat_shared *sh, bool on)

@@ -34,8 +34,8 @@ struct nat_shared {
 	uint8_t rss_key[2][NAT_RSS_KEY]; /* by enum nat_rss */
 	uint8_t host_share[4][256];	 /* of an address, by its bytes */
 	unsigned share_bits;
-	uint8_t share_owner[2][NAT_SHARES_MAX]; /* worker */
-	_Atomic bool prefer_ports;		/* those of one's own shares */
+	uint8_t share_owner[NAT_SHARES_MAX]; /* worker */
+	_Atomic bool prefer_ports;	     /* those of one's own shares */
 
 	struct nat_extern *externs;
 	struct nat_ports *ports; /* NAT_SPACES for each external address */
@@ -71,7 +71,7 @@ static inline unsigned nat_host_share(const struct nat_shared *sh, uint32_t addr
 /* The worker that has all state of an inside host. */
 static inline unsigned nat_host_owner(const struct nat_shared *sh, uint32_t addr_be)
 {
-	return sh->share_owner[NAT_RSS_SOURCE][nat_host_share(sh, addr_be)];
+	return sh->share_owner[nat_host_share(sh, addr_be)];
 }
 
 /* The worker that prefers a port for its hosts. 64 ports in a row have the same. */

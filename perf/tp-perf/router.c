@@ -249,8 +249,7 @@ void router_rss(bool inside, unsigned queues, struct router_rss *rss)
 	enum nat_rss by = inside ? NAT_RSS_SOURCE : NAT_RSS_DESTINATION_PORT;
 
 	rss->key = nat_shared_rss_key(dp.nat_shared, by);
-	rss_fill(dp.nat_shared, by, dp.n_workers, (uint16_t)queues, rss->queue,
-		 RTE_DIM(rss->queue));
+	rss_fill(dp.nat_shared, dp.n_workers, (uint16_t)queues, rss->queue, RTE_DIM(rss->queue));
 }
 
 unsigned router_queue(const struct router_rss *rss, const struct frame_head *h)

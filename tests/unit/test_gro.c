@@ -7,15 +7,10 @@
 
 /* ---- what merges ----------------------------------------------------------------------------- */
 
-static void test_a_pair_merges_or_not_by_one_difference_C41(void **state)
-{
-	struct segment s[2];
-	unsigned tried = 0;
-
-	(void)state;
-#define TRY(want, ...)                                                                             \
+/* Of two packets, the second behind the first but for what is said: do they merge? */
+#define TRY_PAIR(base, want, ...)                                                                  \
 	do {                                                                                       \
-		s[0] = PLAIN;                                                                      \
+		s[0] = base;                                                                       \
 		s[1] = behind(&s[0]);                                                              \
 		__VA_ARGS__;                                                                       \
 		if (packets_of(s, 2) != ((want) ? 1u : 2u))                                        \
@@ -23,6 +18,14 @@ static void test_a_pair_merges_or_not_by_one_difference_C41(void **state)
 				 (want) ? "must merge" : "must not merge");                        \
 		tried++;                                                                           \
 	} while (0)
+
+static void test_a_pair_merges_or_not_by_one_difference_C41(void **state)
+{
+	struct segment s[2];
+	unsigned tried = 0;
+
+	(void)state;
+#define TRY(want, ...) TRY_PAIR(PLAIN, want, __VA_ARGS__)
 	TRY(true, (void)0);
 	TRY(false, s[1].ttl--);
 	TRY(false, s[1].tos = 0x02); /* ECT(0) */
@@ -103,16 +106,7 @@ static void test_datagrams_merge_or_not_by_one_difference(void **state)
 	unsigned tried = 0;
 
 	(void)state;
-#define TRY(want, ...)                                                                             \
-	do {                                                                                       \
-		s[0] = DATAGRAM;                                                                   \
-		s[1] = behind(&s[0]);                                                              \
-		__VA_ARGS__;                                                                       \
-		if (packets_of(s, 2) != ((want) ? 1u : 2u))                                        \
-			fail_msg("%s: %s", #__VA_ARGS__,                                           \
-				 (want) ? "must merge" : "must not merge");                        \
-		tried++;                                                                           \
-	} while (0)
+#define TRY(want, ...) TRY_PAIR(DATAGRAM, want, __VA_ARGS__)
 	TRY(false, (void)0); /* by choice */
 	set_gro(IFACE_GRO | IFACE_GRO_UDP);
 	TRY(true, (void)0);

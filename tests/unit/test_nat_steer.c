@@ -120,19 +120,16 @@ static void test_shares_are_few_and_even(void **state)
 	for (unsigned workers = 2; workers <= NAT_MAX_WORKERS; workers++) {
 		struct nat_shared *sh = share(workers, workers);
 		unsigned n = nat_shared_shares(sh), most = (n + workers - 1) / workers;
+		unsigned of[NAT_MAX_WORKERS] = {0};
 
 		if (workers <= 8 || workers == 16 || workers == 32 || workers == 64)
 			assert_int_equal(n, 64);
 		else
 			assert_int_equal(n, NAT_SHARES_MAX);
-		for (unsigned by = 0; by < 2; by++) {
-			unsigned of[NAT_MAX_WORKERS] = {0};
-
-			for (unsigned i = 0; i < n; i++)
-				of[nat_shared_share_owner(sh, by, i)]++;
-			for (unsigned w = 0; w < workers; w++)
-				assert_in_range(of[w], most - 1, most);
-		}
+		for (unsigned i = 0; i < n; i++)
+			of[nat_shared_share_owner(sh, i)]++;
+		for (unsigned w = 0; w < workers; w++)
+			assert_in_range(of[w], most - 1, most);
 		if (workers <= 24)
 			assert_true(6 * most * workers <= 7 * n);
 		nat_shared_destroy(sh);
@@ -173,9 +170,8 @@ static void test_share_by_port_is_the_destination_ports_alone(void **state)
 
 		for (unsigned i = 0; i < 2000; i++) {
 			struct tuple t = any_tuple(&rnd);
-			unsigned got =
-				nat_shared_share_owner(sh, NAT_RSS_DESTINATION_PORT,
-						       toeplitz(key, t) % nat_shared_shares(sh));
+			unsigned got = nat_shared_share_owner(sh, toeplitz(key, t) %
+									  nat_shared_shares(sh));
 
 			assert_int_equal(got, nat_port_preferrer(sh, t.ports ? t.dport : 0));
 		}
@@ -237,7 +233,7 @@ static unsigned answered_by(const struct lab *lab, unsigned port, uint64_t *seed
 	t.dport = (uint16_t)port;
 	t.ports = true;
 	return nat_shared_share_owner(
-		lab->shared, NAT_RSS_DESTINATION_PORT,
+		lab->shared,
 		toeplitz(nat_shared_rss_key(lab->shared, NAT_RSS_DESTINATION_PORT), t) %
 			nat_shared_shares(lab->shared));
 }

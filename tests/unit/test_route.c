@@ -783,13 +783,12 @@ static void test_steered_queues_are_polled_by_the_owners(void **state)
 	assert_true(shared->prefer_ports);
 	for (unsigned i = 0; i < 2; i++)
 		port[i] = iface_get(fwd_iface_find(i ? "y" : "x"))->port->port_id;
-	rss_fill(shared, NAT_RSS_SOURCE, 2, 3, queue[0], 512);
-	rss_fill(shared, NAT_RSS_DESTINATION_PORT, 2, 4, queue[1], 512);
+	rss_fill(shared, 2, 3, queue[0], 512);
+	rss_fill(shared, 2, 4, queue[1], 512);
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (unsigned entry = 0; entry < 512 * 2; entry++) {
-			enum nat_rss by = entry % 2 ? NAT_RSS_DESTINATION_PORT : NAT_RSS_SOURCE;
 			uint16_t q = queue[entry % 2][entry / 2];
-			unsigned owner = nat_shared_share_owner(shared, by, entry / 2 % 64);
+			unsigned owner = nat_shared_share_owner(shared, entry / 2 % 64);
 			const struct dp_worker_conf *w = &dp.snapshot->workers[owner];
 			unsigned k = 0;
 
