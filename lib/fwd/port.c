@@ -13,7 +13,7 @@
 #include <rte_bus.h>
 #include <rte_kvargs.h>
 
-#include "capture.h"
+#include "dpdk_log.h"
 #include "dp.h"
 #include "netdev.h"
 #include "port.h"
@@ -247,7 +247,7 @@ static int plug(struct port *p, const struct plan *plan, struct fwd_err *err)
 					      "ADDRESS after -- at "
 					      "start, and bind it to vfio-pci)"
 					    : "can't be attached",
-			      strerror(-rc), capture_said()[0] ? ": " : "", capture_said());
+			      strerror(-rc), dpdk_log_said()[0] ? ": " : "", dpdk_log_said());
 	/* EAL knows no bus that has a driver for the name. */
 	if (rc == -EFAULT && !plan->driver)
 		return dp_err(
@@ -255,15 +255,15 @@ static int plug(struct port *p, const struct plan *plan, struct fwd_err *err)
 			"device '%s': no DPDK driver for %s: unknown, or not installed (names "
 			"begin with the driver's: net_af_xdp0, net_tap1)",
 			p->devargs, p->name);
-	if (rc == -EFAULT && !capture_by_driver())
+	if (rc == -EFAULT && !dpdk_log_by_driver())
 		return dp_err(err, -ENODEV,
 			      "device '%s': DPDK's driver for %s is not installed (Debian: "
 			      "librte-net-*)",
 			      p->devargs, plan->driver->prefix);
 	if (rc)
-		return capture_err(err, rc, p->devargs,
-				   geteuid() == 0 ? "can't be attached"
-						  : "can't be attached (it may need root)");
+		return dpdk_log_err(err, rc, p->devargs,
+				    geteuid() == 0 ? "can't be attached"
+						   : "can't be attached (it may need root)");
 
 	if (rte_eth_dev_get_port_by_name(p->name, &id)) {
 		id = RTE_MAX_ETHPORTS;
@@ -390,10 +390,10 @@ static int configure(struct port *p, const struct plan *plan, const struct rte_e
 
 	rc = rte_eth_dev_configure(p->port_id, p->rxqs, txqs, &conf);
 	if (rc)
-		return capture_err(err, rc, p->devargs, "can't be configured");
+		return dpdk_log_err(err, rc, p->devargs, "can't be configured");
 	rc = rte_eth_dev_set_mtu(p->port_id, mtu);
 	if (rc && rc != -ENOTSUP)
-		return capture_err(err, rc, p->devargs, "its MTU can't be set");
+		return dpdk_log_err(err, rc, p->devargs, "its MTU can't be set");
 	p->mtu = mtu;
 	p->txqs = txqs;
 	return 0;
@@ -405,10 +405,10 @@ static int start_device(struct port *p, const char *failed, struct fwd_err *err)
 	int rc = rte_eth_dev_start(p->port_id);
 
 	if (rc)
-		return capture_err(err, rc, p->devargs, failed);
+		return dpdk_log_err(err, rc, p->devargs, failed);
 	p->started = true;
 	rc = rss_apply(&p->rss, p->port_id, p->rxqs);
-	return rc ? capture_err(err, rc, p->devargs, "its RSS key and table can't be set") : 0;
+	return rc ? dpdk_log_err(err, rc, p->devargs, "its RSS key and table can't be set") : 0;
 }
 
 static int start(struct port *p, const struct plan *plan, const struct rte_eth_dev_info *info,
@@ -425,7 +425,7 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 	for (q = 0; !rc && q < p->txqs; q++)
 		rc = rte_eth_tx_queue_setup(p->port_id, q, tx_desc, socket, NULL);
 	if (rc)
-		return capture_err(err, rc, p->devargs, "its transmit queues can't be set up");
+		return dpdk_log_err(err, rc, p->devargs, "its transmit queues can't be set up");
 	for (q = 0; q < p->rxqs; q++) {
 		rc = rte_eth_rx_queue_setup(p->port_id, q, rx_desc, socket, NULL, pool);
 		/* The kernel lets go of an AF_XDP queue, our trial's, some time after its socket
@@ -435,8 +435,8 @@ static int start(struct port *p, const struct plan *plan, const struct rte_eth_d
 			rc = rte_eth_rx_queue_setup(p->port_id, q, rx_desc, socket, NULL, pool);
 		}
 		if (rc)
-			return capture_err(err, rc, p->devargs,
-					   "its receive queues can't be set up");
+			return dpdk_log_err(err, rc, p->devargs,
+					    "its receive queues can't be set up");
 	}
 	/* Ours is the interface's own address: no promiscuous mode. A port without one takes
 	 * everything anyway. */
@@ -474,7 +474,7 @@ static int learn(struct port *p, const struct plan *plan, const struct rte_eth_d
 	rte_strscpy(p->driver, info->driver_name, sizeof(p->driver));
 	rc = rte_eth_macaddr_get(p->port_id, &mac);
 	if (rc)
-		return capture_err(err, rc, p->devargs, "its MAC address is unknown");
+		return dpdk_log_err(err, rc, p->devargs, "its MAC address is unknown");
 	if (rte_is_zero_ether_addr(&mac)) {
 		rte_eth_random_addr(mac.addr_bytes);
 		(void)rte_eth_dev_default_mac_addr_set(p->port_id, &mac);
@@ -531,13 +531,13 @@ int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, enum fwd_rss rss
 		port_close(&p);
 		return rc;
 	}
-	capture_start();
+	dpdk_log_start();
 	rc = plug(&p, &plan, err);
 	if (!rc) {
 		in_use[p.port_id] = true;
 		rc = rte_eth_dev_info_get(p.port_id, &info);
 		if (rc)
-			capture_err(err, rc, devargs, "tells nothing of itself");
+			dpdk_log_err(err, rc, devargs, "tells nothing of itself");
 	}
 	if (!rc)
 		rc = configure(&p, &plan, &info, mtu, rss, n_workers, pool, err);
@@ -545,7 +545,7 @@ int port_open(const char *devargs, uint16_t mtu, uint16_t rxqs, enum fwd_rss rss
 		rc = start(&p, &plan, &info, pool, err);
 	if (!rc)
 		rc = learn(&p, &plan, &info, &netdev, n_workers, err);
-	capture_stop();
+	dpdk_log_stop();
 	if (rc) {
 		port_close(&p);
 		return rc;
@@ -594,21 +594,21 @@ int port_set_mtu(struct port *p, uint16_t mtu, struct fwd_err *err)
 	if (mtu < FWD_MTU_MIN || mtu > p->max_mtu)
 		return dp_err(err, -EINVAL, "MTU %u is not possible on %s: %u to %u", mtu, p->name,
 			      FWD_MTU_MIN, p->max_mtu);
-	capture_start();
+	dpdk_log_start();
 	if (stop)
 		(void)rte_eth_dev_stop(p->port_id);
 	rc = rte_eth_dev_set_mtu(p->port_id, mtu);
 	if (rc == -ENOTSUP)
 		rc = 0; /* a device without an MTU of its own */
 	if (rc)
-		capture_err(err, rc, p->devargs, "its MTU can't be set");
+		dpdk_log_err(err, rc, p->devargs, "its MTU can't be set");
 	if (stop) {
 		int again =
 			start_device(p, "did not start again with the new MTU", rc ? &later : err);
 
 		rc = rc ? rc : again;
 	}
-	capture_stop();
+	dpdk_log_stop();
 	if (!rc)
 		p->mtu = mtu;
 	return rc;
@@ -620,11 +620,11 @@ int port_vlan(struct port *p, uint16_t id, bool add, struct fwd_err *err)
 
 	if (!p->filters_vlans)
 		return 0;
-	capture_start();
+	dpdk_log_start();
 	rc = rte_eth_dev_vlan_filter(p->port_id, id, add);
 	if (rc)
-		capture_err(err, rc, p->devargs, "its filter of VLANs can't be set");
-	capture_stop();
+		dpdk_log_err(err, rc, p->devargs, "its filter of VLANs can't be set");
+	dpdk_log_stop();
 	return rc;
 }
 
